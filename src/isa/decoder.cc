@@ -80,6 +80,18 @@ bool decode_high_destination(Mc& mc, std::span<const std::byte> code, uint32_t f
   return true;
 }
 
+// v_fmamk_f16 and v_fmaak_f16, whose second register LLVM takes from the low halves only.
+bool decode_high_source(Mc& mc, std::span<const std::byte> code, uint32_t first, Decoded& out) {
+  constexpr uint32_t kFmamkF16 = 0x37, kFmaakF16 = 0x38;  // VOP2
+  constexpr uint32_t kVsrc1Bit7 = 1u << 16;
+  const uint32_t operation = first >> 25;
+  if ((operation != kFmamkF16 && operation != kFmaakF16) || (first & kVsrc1Bit7) == 0) return false;
+  const uint32_t low = first & ~kVsrc1Bit7;
+  if (!decode_as(mc, code, low, out) && !decode_high_destination(mc, code, low, out)) return false;
+  out.true16.vsrc1_high = true;
+  return true;
+}
+
 bool decode_stand_in(Mc& mc, std::span<const std::byte> code, uint32_t first, Decoded& out) {
   for (const StandIn& candidate : kStandIns) {
     if ((first & candidate.mask) != candidate.encoding) continue;
@@ -123,7 +135,8 @@ bool decode_one(Mc& mc, std::span<const std::byte> code, Decoded& out) {
       std::string_view(op_name(mc.info(out.mi.getOpcode()).op)).starts_with("v_cmpx"))
     return true;
   return major >= 11 &&
-         (decode_high_destination(mc, code, first, out) || decode_stand_in(mc, code, first, out));
+         (decode_high_destination(mc, code, first, out) ||
+          decode_high_source(mc, code, first, out) || decode_stand_in(mc, code, first, out));
 }
 
 void resolve_targets(Program& program) {
@@ -145,7 +158,7 @@ std::string trimmed(std::string text) {
 
 // gfx11: LLVM prints the high half of v1 as "v129" with a comment that complains, and knows nothing
 // of a high destination. Shows both as v1.h. Other complaints are dropped.
-void mark_high_halves(std::string& text, bool dst_high) {
+void mark_high_halves(std::string& text, TrueSixteen true16) {
   for (size_t begin = text.find("/*"); begin != std::string::npos; begin = text.find("/*")) {
     const size_t end = text.find("*/", begin);
     if (end == std::string::npos) return;
@@ -156,7 +169,9 @@ void mark_high_halves(std::string& text, bool dst_high) {
       text.replace(digits, begin - digits,
                    std::to_string(std::atoi(text.c_str() + digits) - 128) + ".h");
   }
-  if (!dst_high) return;
+  if (true16.vsrc1_high)  // the last operand of v_fmamk, the last but one of v_fmaak
+    text.insert(text.starts_with("v_fmamk") ? text.size() : text.rfind(','), ".h");
+  if (!true16.dst_high) return;
   if (const size_t comma = text.find(','); comma != std::string::npos) text.insert(comma, ".h");
 }
 
@@ -277,7 +292,7 @@ std::string disassemble(std::span<const std::byte> code, amd::GfxTarget target, 
     Decoded decoded;
     if (decode_one(*mc, code, decoded)) {
       std::string text = trimmed(mc->print(decoded.mi, pc.value));
-      mark_high_halves(text, decoded.true16.dst_high);
+      mark_high_halves(text, decoded.true16);
       if (decoded.stand_in != nullptr) text.replace(0, text.find(' '), decoded.stand_in->mnemonic);
       const Op op = mc->info(decoded.mi.getOpcode()).op;
       if (target.major >= 11 && std::string_view(op_name(op)).find("16") != std::string_view::npos)

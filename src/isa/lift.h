@@ -26,6 +26,7 @@ struct Encoded {
 // that had to be cleared for LLVM to accept it (gfx11). See decoder.cc.
 struct TrueSixteen {
   bool dst_high = false;
+  bool vsrc1_high = false;
 };
 
 class Lift {

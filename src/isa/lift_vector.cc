@@ -263,6 +263,7 @@ void Lift::half_result(TrueSixteen true16) {
     default: break;
   }
   if (!writes_half(out_.op)) return;
+  if (true16.vsrc1_high) out_.src[out_.op == Op::v_fmamk_f16 ? 2 : 1].sel = Sel::kWord1;
   const bool raw_high = info_.encoding == Encoding::kVop3 && mc_.target().major >= 11 &&
                         ((encoded_.dword[0] >> 14) & 1) != 0;
   const bool high = out_.dst.sel == Sel::kWord1 || true16.dst_high || raw_high ||
