@@ -337,14 +337,21 @@ TEST(CaptureFile, AFileOfALaterVersionIsRefusedByThatReason) {
   EXPECT_NE(file.error().message.find("use a newer wavetap"), std::string::npos);
 }
 
-TEST(CapturedMemory, HoldsTheStateBeforeAndGoesBackToIt) {
+// Whatever the host's kernel tells of what was written: at once, page by page, or nothing.
+class CapturedMemoryWith : public ::testing::TestWithParam<PrivatePages::Source> {};
+INSTANTIATE_TEST_SUITE_P(AllSources, CapturedMemoryWith,
+                         ::testing::Values(PrivatePages::Source::kNone,
+                                           PrivatePages::Source::kEntries,
+                                           PrivatePages::Source::kScan));
+
+TEST_P(CapturedMemoryWith, HoldsTheStateBeforeAndGoesBackToIt) {
   const Folder folder;
   CaptureWriter writer(folder / "raw");
   write_capture(writer, 1);
   const auto file = CaptureFile::open(folder / "raw");
   ASSERT_TRUE(file.ok());
   const Capture& capture = (*file)->captures()[0];
-  const auto memory = CapturedMemory::load(**file, capture);
+  const auto memory = CapturedMemory::load(**file, capture, GetParam());
   ASSERT_TRUE(memory.ok());
   const std::span<std::byte> bytes = (*memory)->bytes({kBase}, 5 * kCapturePageBytes);
   ASSERT_EQ(bytes.size(), 5 * kCapturePageBytes);

@@ -23,14 +23,15 @@ constexpr uint64_t kBlockAlign = 64 * 1024;
 }  // namespace
 
 Result<std::unique_ptr<CapturedMemory>> CapturedMemory::load(const CaptureFile& file,
-                                                             const Capture& capture) {
+                                                             const Capture& capture,
+                                                             PrivatePages::Source best) {
   std::unique_ptr<CapturedMemory> memory(new CapturedMemory(file, capture));
   for (const CapturedRegion& region : capture.regions) {
     if (!region.has_contents()) continue;
     const Status mapped = memory->map_region(region);
     if (!mapped.ok()) return mapped.error();
   }
-  const Status mapped = memory->map_captured();
+  const Status mapped = memory->map_captured(best);
   if (!mapped.ok()) return mapped.error();
   memory->restore_wave_sync();
   return memory;
@@ -88,10 +89,10 @@ bool CapturedMemory::share(Block& block) const {
 }
 
 // All blocks in one memory file and one private mapping of it; without them, in memory of their own.
-Status CapturedMemory::map_captured() {
+Status CapturedMemory::map_captured(PrivatePages::Source best) {
   uint64_t total = kBlockAlign;
   for (const Block& block : blocks_) total += block.host_bytes;
-  map_file(total);
+  map_file(total, best);
   uint64_t offset = 0;
   for (Block& block : blocks_) {
     if (share(block)) continue;
@@ -107,7 +108,7 @@ Status CapturedMemory::map_captured() {
   return {};
 }
 
-void CapturedMemory::map_file(uint64_t size_bytes) {
+void CapturedMemory::map_file(uint64_t size_bytes, PrivatePages::Source best) {
   const ScopedFd file(static_cast<int>(::memfd_create("wavetap-captured", MFD_CLOEXEC)));
   if (file.get() < 0 || ::ftruncate(file.get(), static_cast<off_t>(size_bytes)) != 0) return;
   const auto map = [&](int flags) {
@@ -120,7 +121,7 @@ void CapturedMemory::map_file(uint64_t size_bytes) {
   if (own_ == nullptr && captured_ != nullptr) ::munmap(captured_, size_bytes);
   if (own_ == nullptr) captured_ = nullptr;
   captured_bytes_ = size_bytes;
-  if (own_ != nullptr) written_ = PrivatePages(file.get());
+  if (own_ != nullptr) written_ = PrivatePages(file.get(), best);
 }
 
 Status CapturedMemory::map_alone(Block& block) const {

@@ -24,9 +24,11 @@ namespace wavetap::replay {
 // lookup() and reveal() from any thread; everything else while no dispatch runs.
 class CapturedMemory final : public emu::Memory {
  public:
-  // The state before the dispatch. File and capture must outlive the object.
-  static Result<std::unique_ptr<CapturedMemory>> load(const CaptureFile& file,
-                                                      const Capture& capture);
+  // The state before the dispatch. File and capture must outlive the object. `best`: where to learn what
+  // was written, at best.
+  static Result<std::unique_ptr<CapturedMemory>> load(
+      const CaptureFile& file, const Capture& capture,
+      PrivatePages::Source best = PrivatePages::Source::kScan);
   ~CapturedMemory() override;
 
   // The state before the dispatch again. Memory that add() gave is left alone.
@@ -69,8 +71,8 @@ class CapturedMemory final : public emu::Memory {
       : file_(file), capture_(capture) {}
   void restore_wave_sync();
   Status map(Block block);
-  Status map_captured();
-  void map_file(uint64_t size_bytes);
+  Status map_captured(PrivatePages::Source best);
+  void map_file(uint64_t size_bytes, PrivatePages::Source best);
   Status map_alone(Block& block) const;
   bool share(Block& block) const;
   void fill(const Block& block, std::byte* host);

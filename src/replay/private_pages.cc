@@ -44,20 +44,20 @@ uint64_t PrivatePages::page_bytes() {
   return size;
 }
 
-PrivatePages::PrivatePages(int file)
-    : entries_(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {
+PrivatePages::PrivatePages(int file, Source best) {
+  if (best == Source::kNone) return;
+  entries_ = ScopedFd(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  if (entries_.get() < 0) return;
   const uint64_t size = 2 * page_bytes();
   void* trial = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-  if (trial == MAP_FAILED) {
-    entries_ = ScopedFd();
-    return;
-  }
+  if (trial == MAP_FAILED) return;
   auto* bytes = static_cast<volatile char*>(trial);
   static_cast<void>(bytes[0]);
   bytes[page_bytes()] = 1;
-  can_scan_ = true;
-  if (!is_told(static_cast<std::byte*>(trial))) can_scan_ = false;
-  if (!is_told(static_cast<std::byte*>(trial))) entries_ = ScopedFd();
+  source_ = best;
+  const auto* pages = static_cast<const std::byte*>(trial);
+  if (source_ == Source::kScan && !is_told(pages)) source_ = Source::kEntries;
+  if (source_ == Source::kEntries && !is_told(pages)) source_ = Source::kNone;
   ::munmap(trial, size);
 }
 
@@ -72,7 +72,7 @@ bool PrivatePages::find(const std::byte* begin, uint64_t size_bytes,
                         std::vector<Range>& found) const {
   found.clear();
   if (!works()) return false;
-  return can_scan_ ? scan(begin, size_bytes, found) : read(begin, size_bytes, found);
+  return source_ == Source::kScan ? scan(begin, size_bytes, found) : read(begin, size_bytes, found);
 }
 
 bool PrivatePages::scan(const std::byte* begin, uint64_t size_bytes,

@@ -18,13 +18,16 @@ class PrivatePages {
     uint64_t size_bytes = 0;
   };
 
+  enum class Source { kNone, kEntries, kScan };
+
   PrivatePages() = default;
-  // Tries it on pages of the file first: where the host does not tell a page that was written from one that
-  // was read, works() is false.
-  explicit PrivatePages(int file);
+  // Tries it on pages of the file first, from `best` downwards: where the host does not tell a page that
+  // was written from one that was read, works() is false.
+  explicit PrivatePages(int file, Source best = Source::kScan);
 
   static uint64_t page_bytes();  // of the host
-  bool works() const { return entries_.get() >= 0; }
+  bool works() const { return source_ != Source::kNone; }
+  Source source() const { return source_; }
   // Whole pages of [begin, +size_bytes), in order. False: not known.
   bool find(const std::byte* begin, uint64_t size_bytes, std::vector<Range>& found) const;
 
@@ -33,8 +36,8 @@ class PrivatePages {
   bool read(const std::byte* begin, uint64_t size_bytes, std::vector<Range>& found) const;
   bool is_told(const std::byte* pages) const;
 
-  ScopedFd entries_;  // /proc/self/pagemap; -1: does not tell
-  bool can_scan_ = false;
+  ScopedFd entries_;  // /proc/self/pagemap
+  Source source_ = Source::kNone;
 };
 
 }  // namespace wavetap::replay

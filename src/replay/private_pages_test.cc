@@ -8,13 +8,19 @@
 namespace wavetap::replay {
 namespace {
 
-TEST(PrivatePages, AreThoseThatWereWritten) {
+// Newer kernels are asked at once, older ones page by page: both ways say the same.
+class PrivatePagesFrom : public ::testing::TestWithParam<PrivatePages::Source> {};
+INSTANTIATE_TEST_SUITE_P(AllSources, PrivatePagesFrom,
+                         ::testing::Values(PrivatePages::Source::kEntries,
+                                           PrivatePages::Source::kScan));
+
+TEST_P(PrivatePagesFrom, AreThoseThatWereWritten) {
   const uint64_t page = PrivatePages::page_bytes();
   constexpr uint64_t kPages = 3000;  // more than one question's worth of entries
   const ScopedFd file(static_cast<int>(::memfd_create("test", MFD_CLOEXEC)));
   ASSERT_EQ(::ftruncate(file.get(), static_cast<off_t>(kPages * page)), 0);
-  const PrivatePages written(file.get());
-  if (!written.works()) GTEST_SKIP() << "this host does not tell";
+  const PrivatePages written(file.get(), GetParam());
+  if (written.source() != GetParam()) GTEST_SKIP() << "this host does not tell so";
   void* memory = ::mmap(nullptr, kPages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.get(), 0);
   ASSERT_NE(memory, MAP_FAILED);
   auto* bytes = static_cast<std::byte*>(memory);
@@ -48,6 +54,9 @@ TEST(PrivatePages, NothingIsKnownWithoutAFile) {
   EXPECT_FALSE(none.works());
   EXPECT_FALSE(none.find(nullptr, 4096, found));
   EXPECT_FALSE(PrivatePages(-1).works());
+  const ScopedFd file(static_cast<int>(::memfd_create("test", MFD_CLOEXEC)));
+  ASSERT_EQ(::ftruncate(file.get(), static_cast<off_t>(2 * PrivatePages::page_bytes())), 0);
+  EXPECT_FALSE(PrivatePages(file.get(), PrivatePages::Source::kNone).works());
 }
 
 }  // namespace
