@@ -20,7 +20,7 @@ namespace wavetap::format {
 
 inline constexpr char kCaptureMagic[8] = {'W', 'T', 'C', 'A', 'P', '\r', '\n', '\0'};
 // A reader refuses files of a higher version. Types of records that it does not know it skips.
-inline constexpr uint32_t kCaptureVersion = 1;
+inline constexpr uint32_t kCaptureVersion = 2;  // 1 had no groups
 inline constexpr uint32_t kCapturePageBytes = 4096;
 // Of one record, unpacked: bounds what a reader must hold at once.
 inline constexpr uint64_t kMostCaptureRecordBytes = 4u << 20;
@@ -44,6 +44,7 @@ enum class CaptureRecordType : uint32_t {
   kEnd = 7,         // CaptureEnd, text: the fault, if there was one; the state after it is complete
   kFacts = 8,       // CaptureMark, then pairs of texts: key, value
   kTouched = 9,     // CaptureMark, then CaptureTouchedPage[]
+  kGroup = 10,      // CaptureGroupItem and its payload, one after the other
 };
 
 enum class CaptureCodec : uint32_t { kStored = 0, kZstd = 1 };
@@ -60,6 +61,13 @@ struct CaptureRecordHeader {
 };
 static_assert(sizeof(CaptureRecordHeader) == 40);
 inline constexpr uint32_t kCaptureRecordMagic = 0x31435457;  // "WTC1"
+
+// A record inside a group: small ones, which are compressed together. Neither pages nor groups.
+struct CaptureGroupItem {
+  CaptureRecordType type;
+  uint32_t bytes;
+};
+static_assert(sizeof(CaptureGroupItem) == 8);
 
 // Bits of CaptureDispatch::flags.
 inline constexpr uint32_t kCaptureUnordered = 1 << 0;    // other queues ran meanwhile

@@ -126,8 +126,21 @@ Status CaptureFile::take(const CaptureRecord& record) {
   if (record.type == CaptureRecordType::kPages) return take_pages(record);
   const std::vector<std::byte> payload = unpack(record);
   if (payload.empty()) return nonsense("a record that cannot be unpacked");
-  switch (record.type) {
-    case CaptureRecordType::kPages: break;
+  if (record.type != CaptureRecordType::kGroup) return take_payload(record.type, payload);
+  ByteCursor cursor(payload);
+  while (!cursor.empty()) {
+    const auto item = cursor.take<format::CaptureGroupItem>();
+    const auto bytes = item ? cursor.take_bytes(item->bytes) : std::nullopt;
+    if (!bytes) return nonsense("a group of records");
+    if (const Status taken = take_payload(item->type, *bytes); !taken.ok()) return taken;
+  }
+  return {};
+}
+
+Status CaptureFile::take_payload(CaptureRecordType type, std::span<const std::byte> payload) {
+  switch (type) {
+    case CaptureRecordType::kPages:
+    case CaptureRecordType::kGroup: return nonsense("a group of records");
     case CaptureRecordType::kDispatch: return take_dispatch(payload);
     case CaptureRecordType::kRegion: return take_region(payload);
     case CaptureRecordType::kPageRuns: return take_runs(payload);

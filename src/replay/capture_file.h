@@ -136,6 +136,7 @@ class CaptureFile {
   CaptureFile() = default;
   Status read();
   Status take(const CaptureRecord& record);
+  Status take_payload(format::CaptureRecordType type, std::span<const std::byte> payload);
   Status take_pages(const CaptureRecord& record);
   Status take_dispatch(std::span<const std::byte> payload);
   Status take_region(std::span<const std::byte> payload);

@@ -321,20 +321,53 @@ TEST(CaptureFile, DamageIsFound) {
   }
 }
 
+std::vector<std::byte> with_version(std::vector<std::byte> bytes, uint32_t version) {
+  format::CaptureFileHeader header{};
+  std::memcpy(&header, bytes.data(), sizeof header);
+  header.version = version;
+  header.checksum =
+      format::capture_checksum(&header, offsetof(format::CaptureFileHeader, checksum));
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes;
+}
+
 TEST(CaptureFile, AFileOfALaterVersionIsRefusedByThatReason) {
   const Folder folder;
   CaptureWriter writer(folder / "raw");
   write_capture(writer, 1);
-  std::vector<std::byte> bytes = bytes_of(folder / "raw");
-  format::CaptureFileHeader header{};
-  std::memcpy(&header, bytes.data(), sizeof header);
-  header.version = format::kCaptureVersion + 1;
-  header.checksum =
-      format::capture_checksum(&header, offsetof(format::CaptureFileHeader, checksum));
-  std::memcpy(bytes.data(), &header, sizeof header);
+  const std::vector<std::byte> bytes =
+      with_version(bytes_of(folder / "raw"), format::kCaptureVersion + 1);
   const auto file = CaptureFile::over(bytes, "later");
   ASSERT_FALSE(file.ok());
   EXPECT_NE(file.error().message.find("use a newer wavetap"), std::string::npos);
+}
+
+TEST(CaptureFile, AFileOfTheFirstVersionIsRead) {
+  const Folder folder;
+  CaptureWriter writer(folder / "raw");
+  write_capture(writer, 1);
+  const std::vector<std::byte> bytes = with_version(bytes_of(folder / "raw"), 1);
+  const auto file = CaptureFile::over(bytes, "first");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  expect_content(**file, (*file)->captures().at(0));
+}
+
+TEST(CaptureFile, SmallRecordsArePackedTogether) {
+  const Folder folder;
+  CaptureWriter writer(folder / "raw");
+  write_capture(writer, 1);
+  const std::vector<std::string> inputs = {folder / "raw"};
+  ASSERT_TRUE(pack_captures(inputs, folder / "packed").ok());
+  const std::vector<std::byte> bytes = bytes_of(folder / "packed");
+  std::vector<CaptureRecordType> types;
+  const auto walked = walk_records(
+      bytes, "packed", [&](const CaptureRecord& record) { types.push_back(record.type); });
+  ASSERT_TRUE(walked.ok());
+  EXPECT_EQ(types, (std::vector{CaptureRecordType::kPages, CaptureRecordType::kGroup}));
+  const auto file = CaptureFile::over(bytes, "packed");
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ((*file)->damage(), "");
+  expect_content(**file, (*file)->captures().at(0));
 }
 
 // Whatever the host's kernel tells of what was written: at once, page by page, or nothing.

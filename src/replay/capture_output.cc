@@ -15,6 +15,9 @@ using format::CapturePageRun;
 using format::CaptureRecordType;
 using format::kCapturePageBytes;
 
+// Of a record that is compressed together with others, and of such a group.
+constexpr size_t kMostInGroup = 64u << 10;
+
 bool is_zero(const std::byte* page) {
   return page[0] == std::byte{0} && std::memcmp(page, page + 1, kCapturePageBytes - 1) == 0;
 }
@@ -101,9 +104,23 @@ void CaptureOutput::flush_pages() {
   held_.clear();
 }
 
-void CaptureOutput::put(CaptureRecordType type, std::string_view payload) {
+// What was written after its pages.
+void CaptureOutput::flush() {
   flush_pages();
-  packer_.put(type, std::string(payload));
+  if (group_.empty()) return;
+  packer_.put(CaptureRecordType::kGroup, std::move(group_));
+  group_.clear();
+}
+
+void CaptureOutput::put(CaptureRecordType type, std::string_view payload) {
+  const bool is_alone = is_adopted_ || payload.size() > kMostInGroup;  // the file may be older
+  if (is_alone || group_.size() + payload.size() > kMostInGroup) flush();
+  if (is_alone) {
+    packer_.put(type, std::string(payload));
+    return;
+  }
+  append(group_, format::CaptureGroupItem{type, static_cast<uint32_t>(payload.size())});
+  group_ += payload;
 }
 
 void CaptureOutput::put_runs(uint32_t capture, uint32_t region, format::CapturePhase phase,
@@ -135,7 +152,7 @@ void CaptureOutput::write(const void* bytes, size_t size) {
 }
 
 Status CaptureOutput::commit() {
-  flush_pages();
+  flush();
   packer_.finish();
   if (status_.ok() && ::rename(temporary_.c_str(), path_.c_str()) != 0) status_ = failure();
   if (status_.ok()) fd_ = ScopedFd();

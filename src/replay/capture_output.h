@@ -36,7 +36,7 @@ class CaptureOutput {
   uint32_t put_page(const CaptureFile& file, uint32_t id);
   // The number of a page of the caller's own.
   uint32_t put_page(const std::byte* page);
-  // Writes a record behind all pages put so far.
+  // Writes a record behind all pages put so far; small ones later, together with their neighbours.
   void put(format::CaptureRecordType type, std::string_view payload);
   // As many records as they need.
   void put_runs(uint32_t capture, uint32_t region, format::CapturePhase phase,
@@ -58,6 +58,7 @@ class CaptureOutput {
   bool is_equal(const Origin& origin, const std::byte* page) const;
   void write(const void* bytes, size_t size);
   void flush_pages();
+  void flush();
 
   const std::string path_;
   std::string temporary_;
@@ -66,6 +67,7 @@ class CaptureOutput {
   Status status_;
   uint64_t size_ = 0;
   std::string held_;             // pages not written yet
+  std::string group_;            // records behind them, neither
   std::vector<Origin> origins_;  // by number - 1
   std::unordered_map<uint64_t, uint32_t> by_checksum_;
   std::unordered_map<const CaptureFile*, std::vector<uint32_t>> known_;  // by number there

@@ -70,6 +70,12 @@ BEFORE = record(6, struct.pack("<2I", 1, 0))
 END = record(7, struct.pack("<2I2Q", 1, 0, 1, 2) + text(""))
 
 
+def group(*records, cut=0):
+    """Records without their headers, in one."""
+    items = b"".join(struct.pack("<2I", struct.unpack_from("<I", one, 4)[0], len(one) - 40) + one[40:] for one in records)
+    return record(10, items[:len(items) - cut])
+
+
 def elf(chance):
     """The start of an ELF file for the GPU, with nonsense behind it."""
     head = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1\x40\3", 3, 224, 1, 0, 64, 64, 0x36, 64, 56, 8, 64, 8, 1)
@@ -108,6 +114,11 @@ def files():
     yield "touched_elsewhere", file_of(*plain, touched(MASK - PAGE + 1, MASK, MASK), BEFORE, END)
     yield "bomb", file_of(dispatch(), record(1, b"\x28\xb5\x2f\xfd\xa4" + b"\0" * 40, codec=1, raw_bytes=4 << 20), region(), runs((0, 4, 1)), BEFORE, END)
     yield "unknown_records", file_of(record(77, noise), *plain, record(0xFFFFFFFF, b""), BEFORE, END)
+    yield "group", file_of(record(1, noise), group(dispatch(), region(), runs((0, 2, 1)), BEFORE, END))
+    yield "group_cut", file_of(record(1, noise), group(dispatch(), region(), runs((0, 2, 1)), BEFORE, END, cut=5))
+    yield "group_of_pages", file_of(group(record(1, noise), dispatch(), region(), BEFORE, END))
+    yield "group_of_groups", file_of(group(group(group(dispatch(), region(), BEFORE, END))))
+    yield "group_of_nothing", file_of(group(), dispatch(), group(record(77, b""), record(2, b"")), region(), BEFORE, END)
     yield "two_of_one_number", file_of(*plain, dispatch(), BEFORE, END)
     for i in range(10):
         yield f"code_{i}", file_of(record(1, elf(chance) + noise[:PAGE]), dispatch(), code_object(), runs((0, 1, 1), phase=2), region(), runs((0, 2, 1)), BEFORE, END)
