@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "amd/aql.h"
-#include "base/clock.h"
 #include "codeobj/image.h"
-#include "emu/engine.h"
 #include "emu/wave.h"
 #include "isa/program.h"
+#include "replay/dispatch_runner.h"
 #include "util/text.h"
 
 namespace wavetap::replay {
@@ -21,12 +19,6 @@ namespace {
 constexpr uint32_t kDynamicStackBytes = 16384;
 
 }  // namespace
-
-class KernelRun::Host final : public emu::Host {
- public:
-  void interrupt() noexcept override {}
-  uint64_t clock_ticks() noexcept override { return to_ticks(now()).value; }
-};
 
 Result<std::unique_ptr<KernelRun>> KernelRun::load(const codeobj::CodeObject& object,
                                                    const codeobj::Kernel& kernel) {
@@ -116,17 +108,11 @@ void KernelRun::place_queue() {
 }
 
 RunResult KernelRun::run(const RunOptions& options) {
-  Host host;
-  dispatch_.host = &host;
   dispatch_.watchers = options.watchers;
   dispatch_.count = options.count;
-  emu::Engine engine(options.engine);
-  const auto start = std::chrono::steady_clock::now();
-  const emu::DispatchResult result = engine.run(dispatch_);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  dispatch_.host = nullptr;
+  const DispatchRunner::Run ran = DispatchRunner(options.engine).run(dispatch_);
   dispatch_.watchers = {};
-  return {.fault = result.fault, .counters = result.counters, .seconds = took.count()};
+  return {.fault = ran.result.fault, .counters = ran.result.counters, .seconds = ran.seconds};
 }
 
 Status KernelRun::restore() {

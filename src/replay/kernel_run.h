@@ -72,7 +72,6 @@ class KernelRun {
   std::string describe(const emu::Fault& fault);
 
  private:
-  class Host;
   KernelRun(const codeobj::CodeObject& object, const codeobj::Kernel& kernel)
       : object_(object), kernel_(kernel) {}
   Status load_image();

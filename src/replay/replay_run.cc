@@ -1,41 +1,21 @@
 #include "replay/replay_run.h"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstring>
 
 #include "amd/aql.h"
-#include "base/clock.h"
 #include "codeobj/image.h"
-#include "emu/engine.h"
+#include "replay/dispatch_runner.h"
 #include "replay/host_services.h"
 #include "util/text.h"
 
 namespace wavetap::replay {
 namespace {
 
-// A wave that interrupts the host waits for it.
-class ReplayHost final : public emu::Host {
- public:
-  explicit ReplayHost(HostcallServer* server) : server_(server) {}
-  void interrupt() noexcept override {
-    if (server_ != nullptr && server_->serve()) return;
-    is_refused.store(true, std::memory_order_relaxed);
-    cancelled.store(true, std::memory_order_relaxed);
-  }
-  uint64_t clock_ticks() noexcept override { return to_ticks(now()).value; }
-  std::string why() const {
-    return server_ != nullptr ? server_->refusal()
-                              : "waits for the host, and what for is not known";
-  }
-
-  std::atomic<bool> is_refused{false};
-  std::atomic<bool> cancelled{false};
-
- private:
-  HostcallServer* const server_;
-};
+// What the kernel wanted of the host.
+std::string why_stopped(const HostcallServer* server) {
+  return server != nullptr ? server->refusal() : "waits for the host, and what for is not known";
+}
 
 ReplayResult refuse(Refusal refusal, Error why) {
   ReplayResult result;
@@ -155,18 +135,17 @@ ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
     if (!made.ok()) return refuse(Refusal::kNoMemory, made.error());
     services = std::move(*made);
   }
-  ReplayHost host(services == nullptr ? nullptr : &services->server());
+  HostcallServer* const server = services == nullptr ? nullptr : &services->server();
   dispatch.count = options.count;
   dispatch.watchers = options.watchers;
   dispatch.memory = &memory;
-  dispatch.host = &host;
-  dispatch.cancelled = &host.cancelled;
-  emu::Engine engine({.threads = static_cast<int>(options.threads),
-                      .seed = options.seed,
-                      .watchdog_instructions = options.watchdog_instructions,
-                      .naps = options.watchdog_instructions == 0 || services != nullptr,
-                      .initial_fill = options.initial_fill,
-                      .compiler = options.compiler});
+  DispatchRunner runner({.threads = static_cast<int>(options.threads),
+                         .seed = options.seed,
+                         .watchdog_instructions = options.watchdog_instructions,
+                         .naps = options.watchdog_instructions == 0 || services != nullptr,
+                         .initial_fill = options.initial_fill,
+                         .compiler = options.compiler},
+                        [server] { return server != nullptr && server->serve(); });
   result.kernel_object = dispatch.kernel_object;
   for (uint32_t i = 0; i < options.warmup + std::max(options.iterations, 1u); ++i) {
     if (i > 0 && options.recopy) memory.restore();
@@ -179,18 +158,16 @@ ReplayResult run_replay(const Capture& capture, const CapturedKernel& kernel,
     }
     if (grid) set_workgroups(*grid, patches, dispatch);
     if (options.before) options.before(dispatch);
-    const auto start = std::chrono::steady_clock::now();
-    emu::DispatchResult ran = engine.run(dispatch);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    if (i >= options.warmup) result.seconds.push_back(took.count());
-    if (options.after) options.after(dispatch, ran);
-    result.counters = ran.counters;
-    result.fault = ran.fault;
-    if (host.is_refused)
-      return refuse(Refusal::kArgument,
-                    errorf("%s: %s; capture a launch that does not",
-                           util::escape_control(capture.kernel).c_str(), host.why().c_str()));
-    if (ran.fault) break;
+    DispatchRunner::Run run = runner.run(dispatch);
+    if (i >= options.warmup) result.seconds.push_back(run.seconds);
+    if (options.after) options.after(dispatch, run.result);
+    result.counters = run.result.counters;
+    result.fault = run.result.fault;
+    if (run.is_stopped)
+      return refuse(Refusal::kArgument, errorf("%s: %s; capture a launch that does not",
+                                               util::escape_control(capture.kernel).c_str(),
+                                               why_stopped(server).c_str()));
+    if (result.fault) break;
   }
   const Workgroups workgroups = options.workgroups.value_or(captured_workgroups(capture));
   std::copy(workgroups.begin(), workgroups.end(), result.workgroups);
