@@ -60,9 +60,4 @@ Result<const replay::Capture*> choose_capture(const replay::CaptureFile& file, u
 const replay::Capture* usable_capture(const replay::CaptureFile& file, uint32_t number,
                                       int* exit_code);
 
-// "argument 2 (y, float*)".
-std::string argument_name(const replay::CapturedKernel& kernel, size_t index);
-// What kind of memory a region is: "VRAM", "host memory, fine-grained".
-std::string memory_kind(const replay::Capture& capture, const format::CaptureRegion& region);
-
 }  // namespace wavetap::cli

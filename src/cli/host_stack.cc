@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "codeobj/elf.h"
-#include "format/capture_request.h"
 #include "store/raw_facts.h"
 #include "store/symbolize.h"
 #include "util/file.h"
@@ -58,17 +57,6 @@ std::string name_host_frame(const std::string& place) {
   if (file == nullptr) file = std::make_unique<NamedFile>(place.substr(0, plus));
   const std::optional<uint64_t> address = offset ? file->address_of(*offset) : std::nullopt;
   return address ? file->symbols->name(*address) : "";
-}
-
-std::vector<HostFrame> host_stack(const replay::Capture& capture) {
-  std::vector<HostFrame> frames;
-  for (const auto& [key, value] : capture.facts) {
-    if (!key.starts_with(format::kHostStackFact)) continue;
-    const auto name = capture.facts.find(
-        format::kHostNameFact + key.substr(std::string_view(format::kHostStackFact).size()));
-    frames.push_back({value, name == capture.facts.end() ? "" : name->second});
-  }
-  return frames;
 }
 
 }  // namespace wavetap::cli

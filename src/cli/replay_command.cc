@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "cli/capture_show.h"
+#include "inspect/capture_view.h"
 #include "replay/kernel_argument.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -28,7 +29,7 @@ double middle(std::vector<double> sorted) {
 
 std::string buffer_name(const CapturedKernel& kernel, const replay::BufferDifference& buffer) {
   return buffer.argument == SIZE_MAX ? fmt::format("memory at 0x{:x}", buffer.base)
-                                     : argument_name(kernel, buffer.argument);
+                                     : inspect::argument_name(kernel, buffer.argument);
 }
 
 // Up to the last byte that the capture has; pages that were not kept are zeros.

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/swap_start.h"
 #include "codeobj/code_object.h"
+#include "inspect/capture_view.h"
 #include "replay/capture_file.h"
 #include "replay/captured_kernel.h"
 #include "replay/captured_memory.h"
@@ -41,7 +42,7 @@ double median(std::vector<double> seconds) {
 std::string describe(const replay::CapturedKernel& kernel, const replay::BufferDifference& buffer) {
   return fmt::format("{}: {} of type {} differ, the first at [{}]: {} instead of {}",
                      buffer.argument == SIZE_MAX ? fmt::format("memory at 0x{:x}", buffer.base)
-                                                 : argument_name(kernel, buffer.argument),
+                                                 : inspect::argument_name(kernel, buffer.argument),
                      util::count_of(buffer.differing, "element"), buffer.element,
                      buffer.first_index, replay::first_element_text(buffer.got, buffer.element),
                      replay::first_element_text(buffer.expected, buffer.element));

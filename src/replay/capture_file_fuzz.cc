@@ -1,9 +1,7 @@
 // Any bytes, the same with checksums made good, and any records: reading a capture ends, stays inside, and
 // whatever it accepts can be looked at, run, compared, exported and packed again.
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -15,6 +13,7 @@
 #include "replay/captured_memory.h"
 #include "replay/describe_fault.h"
 #include "replay/replay_run.h"
+#include "replay/test_capture_input.h"
 #include "replay/touched_memory.h"
 #include "replay/verify.h"
 #include "util/file.h"
@@ -22,72 +21,6 @@
 namespace {
 
 using namespace wavetap;
-
-template <class T>
-void append(std::vector<std::byte>& to, const T& value) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-  to.insert(to.end(), bytes, bytes + sizeof value);
-}
-
-void append_header(std::vector<std::byte>& file) {
-  const format::CaptureFileHeader header = format::make_capture_header();
-  append(file, header);
-}
-
-void append_record(std::vector<std::byte>& file, uint32_t type, format::CaptureCodec codec,
-                   std::span<const std::byte> payload, uint64_t raw_bytes) {
-  format::CaptureRecordHeader header{};
-  header.magic = format::kCaptureRecordMagic;
-  header.type = static_cast<format::CaptureRecordType>(type);
-  header.codec = codec;
-  header.stored_bytes = payload.size();
-  header.raw_bytes = raw_bytes;
-  header.checksum = format::capture_record_checksum(header, payload.data());
-  append(file, header);
-  file.insert(file.end(), payload.begin(), payload.end());
-}
-
-// Records from the input: a byte of type, a byte of length in eights, the payload. Small numbers stand
-// for themselves, so that captures and regions are found.
-std::vector<std::byte> file_of(const uint8_t* data, size_t size) {
-  std::vector<std::byte> file;
-  append_header(file);
-  for (size_t at = 0; at + 2 <= size;) {
-    const uint32_t type = data[at] % 10;
-    const bool packed = (data[at] & 0x80) != 0;
-    const size_t wanted = size_t{data[at + 1]} * 4;
-    at += 2;
-    const size_t length = std::min(wanted, size - at);
-    size_t total = length;
-    if (type == 1) total = format::kCapturePageBytes * (1 + length % 3);
-    if (type == 2) total = std::max(length, sizeof(format::CaptureDispatch) + 16);
-    std::vector<std::byte> payload(total);
-    if (length > 0) std::memcpy(payload.data(), data + at, std::min(length, total));
-    at += length;
-    append_record(file, type, packed ? format::CaptureCodec::kZstd : format::CaptureCodec::kStored,
-                  payload, payload.size());
-  }
-  return file;
-}
-
-// The input as a file whose checksums are right, so that what stands in it counts. Records reach to the
-// end of the input at most.
-std::vector<std::byte> mended(const uint8_t* data, size_t size) {
-  std::vector<std::byte> file;
-  append_header(file);
-  format::CaptureRecordHeader header{};
-  for (size_t at = file.size(); at + sizeof header <= size;) {
-    std::memcpy(&header, data + at, sizeof header);
-    at += sizeof header;
-    const auto length = static_cast<size_t>(std::min<uint64_t>(header.stored_bytes, size - at));
-    const auto type = static_cast<uint32_t>(header.type) % 16;
-    const std::span payload(reinterpret_cast<const std::byte*>(data) + at, length);
-    const bool packed = header.codec == format::CaptureCodec::kZstd;
-    append_record(file, type, header.codec, payload, packed ? header.raw_bytes : length);
-    at += length;
-  }
-  return file;
-}
 
 class Folder {
  public:
@@ -166,7 +99,7 @@ void look_at(std::span<const std::byte> bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   look_at({reinterpret_cast<const std::byte*>(data), size});
-  look_at(file_of(data, size));
-  look_at(mended(data, size));
+  look_at(replay::file_of_records(data, size));
+  look_at(replay::mended(data, size));
   return 0;
 }
