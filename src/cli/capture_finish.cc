@@ -90,12 +90,16 @@ Result<std::string> make_capture_folder(const std::string& output) {
 
 Status check_capture_output(const CaptureOptions& options) {
   const char* name = options.output.c_str();
+  if (options.output.empty()) return errorf("-o: names no file; write -o FILE.wtcap");
   if (options.append && options.force)
     return errorf("capture: --append and --force exclude each other; leave out one of them");
   if (util::is_special(options.output))
     return errorf("%s: not a regular file; name another one with -o", name);
   struct stat there {};
-  if (::stat(name, &there) != 0 || options.force) return {};
+  const bool exists = ::stat(name, &there) == 0;
+  if (exists && S_ISDIR(there.st_mode))
+    return errorf("%s: is a folder; name a file in it with -o", name);
+  if (!exists || options.force) return {};
   if (!options.append) {
     return errorf(
         "%s: exists; add to it with --append, replace it with --force, or choose another "
@@ -118,10 +122,10 @@ int finish_capture(const CaptureOptions& options, const std::string& folder) {
     return fail(
         errorf(
             "%s: not written: no dispatch was captured%s; see which kernels and ranges there are "
-            "with wavetap run --gpu %s and wavetap report",
+            "with wavetap run%s and wavetap report",
             options.output.c_str(),
             options.range.empty() ? "" : (" in a range '" + options.range + "'").c_str(),
-            util::join(options.gpus, ",").c_str()),
+            options.gpus.empty() ? "" : (" --gpu " + util::join(options.gpus, ",")).c_str()),
         kIncomplete);
   }
   const OutputLock lock(options.output);
