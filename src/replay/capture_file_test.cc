@@ -18,6 +18,7 @@
 #include "replay/captured_kernel.h"
 #include "replay/captured_memory.h"
 #include "replay/half.h"
+#include "replay/touched_memory.h"
 #include "replay/verify.h"
 
 namespace wavetap::replay {
@@ -405,6 +406,32 @@ TEST_P(CapturedMemoryWith, HoldsTheStateBeforeAndGoesBackToIt) {
   (*memory)->restore();
   EXPECT_EQ(verdict_of().differing, untouched);
   EXPECT_EQ((*memory)->lookup({kBase + 5 * kCapturePageBytes}).end, 0u);
+}
+
+// A descriptor says how many there are, and may say anything.
+TEST(TouchedMemory, OfArgumentsIsNoMoreThanThereCanBe) {
+  Capture capture;
+  CapturedRegion region;
+  region.record.address = kBase;
+  region.record.size_bytes = uint64_t{8} << 30;
+  region.record.rights = format::kCaptureReadable | format::kCaptureWritable;
+  capture.regions.push_back(region);
+  capture.dispatch.kernarg = kBase;
+  const format::CaptureFileHeader header = format::make_capture_header();
+  const auto file = CaptureFile::over(std::as_bytes(std::span(&header, 1)), "empty");
+  ASSERT_TRUE(file.ok());
+  const auto memory = CapturedMemory::load(**file, capture);
+  ASSERT_TRUE(memory.ok());
+  codeobj::Kernel described;
+  CapturedKernel kernel;
+  kernel.kernel = &described;
+  for (const uint64_t said : {uint64_t{80}, uint64_t{UINT32_MAX}}) {
+    described.kernarg_bytes = static_cast<decltype(described.kernarg_bytes)>(said);
+    TouchedMemory touched;
+    find_touched(capture, kernel, **memory, {}, touched);
+    EXPECT_GE(touched.pages().size(), 1u);
+    EXPECT_LE(touched.pages().size(), 256u) << said;
+  }
 }
 
 TEST(Verify, Tolerances) {

@@ -8,6 +8,7 @@
 #include "amd/aql.h"
 #include "codeobj/image.h"
 #include "replay/guest_memory.h"
+#include "replay/kernarg_size.h"
 #include "replay/kernel_argument.h"
 #include "replay/touched_memory.h"
 
@@ -87,9 +88,7 @@ class Planner {
 // Arguments, packet, queue and code are made anew by HIP, and so is what hidden arguments point at.
 void Planner::find_what_hip_brings() {
   const format::CaptureDispatch& dispatch = capture_.dispatch;
-  const codeobj::Kernel& kernel = *kernel_.kernel;
-  const uint64_t kernarg =
-      std::max<uint64_t>({kernel.kernarg_bytes, kernel.descriptor.kernarg_size, 1});
+  const uint64_t kernarg = std::max<uint64_t>(kernarg_bytes_of(kernel_), 1);
   brought_.push_back({dispatch.kernarg, dispatch.kernarg + kernarg});
   brought_.push_back(
       {dispatch.packet_address, dispatch.packet_address + sizeof(amd::KernelDispatchPacket)});

@@ -155,9 +155,10 @@ std::string needed_and_missing(const Capture& capture, const CapturedKernel& ker
     if (!grids.empty()) std::memcpy(&count, grids.data(), sizeof count);
     if (count > 1)
       return errorf(
-                 "%s: waits for kernels on %u other GPUs (a multi-device launch), which a replay "
-                 "of one of them cannot; capture a launch on one GPU",
-                 util::escape_control(capture.kernel).c_str(), count - 1)
+                 "%s: waits for its kernels on %s (a multi-device launch), which a replay of one "
+                 "of them cannot; capture a launch on one GPU",
+                 util::escape_control(capture.kernel).c_str(),
+                 util::count_of(count - 1, "other GPU").c_str())
           .message;
   }
   return "";

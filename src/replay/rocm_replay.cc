@@ -13,6 +13,7 @@
 #include "amd/hsa_info.h"
 #include "base/round_up.h"
 #include "replay/host_services.h"
+#include "replay/kernarg_size.h"
 #include "replay/relocation.h"
 #include "replay/rocm_api.h"
 #include "replay/steered_mmap.h"
@@ -89,6 +90,10 @@ HsaStatus on_event(const HsaEvent* event, void*) {
 
 void on_queue_error(HsaStatus status, HsaQueue*, void*) { trouble.queue_status = status; }
 
+bool has_room(uint64_t size, uint64_t offset, uint64_t bytes) {
+  return offset <= size && bytes <= size - offset;
+}
+
 // A kernel that is to be run.
 struct Code {
   const SwappedKernel* swapped = nullptr;  // null: the captured one
@@ -124,10 +129,7 @@ class Replay {
   Status dispatch(const Code& code, double* seconds);
   // Where nothing says how many there are, as many as there may be.
   uint64_t kernarg_bytes() const {
-    const uint64_t said = kernel_.kernel == nullptr
-                              ? 0
-                              : std::max<uint64_t>(kernel_.kernel->kernarg_bytes,
-                                                   kernel_.kernel->descriptor.kernarg_size);
+    const uint64_t said = kernarg_bytes_of(kernel_);
     const CapturedRegion* region = capture_.region_at(capture_.dispatch.kernarg);
     if (said != 0 || region == nullptr) return said;
     return std::min<uint64_t>(region->end() - capture_.dispatch.kernarg, kMostKernargBytes);
@@ -272,7 +274,7 @@ Status Replay::prepare() {
     const std::span<std::byte> own(static_cast<std::byte*>(kernarg_), arguments.size());
     result_.changed_words += relocation_.change(capture_.dispatch.kernarg, own, nullptr);
     for (const GridArgument& argument : grid_ ? grid_->arguments : std::vector<GridArgument>())
-      if (argument.offset + argument.size_bytes <= own.size())
+      if (has_room(own.size(), argument.offset, argument.size_bytes))
         std::memcpy(own.data() + argument.offset, &argument.value, argument.size_bytes);
   }
   Status ready = prepare_services();
@@ -299,7 +301,7 @@ Status Replay::prepare_services() {
                    },
                    [this](uint64_t wanted) { return allocate(wanted); },
                    [this](uint64_t at) { heap_.give_back(at); }});
-  if (argument->arg.offset + sizeof address <= kernarg_bytes())
+  if (has_room(kernarg_bytes(), argument->arg.offset, sizeof address))
     std::memcpy(static_cast<std::byte*>(kernarg_) + argument->arg.offset, &address, sizeof address);
   return {};
 }

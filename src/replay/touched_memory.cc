@@ -5,6 +5,7 @@
 #include <map>
 
 #include "codeobj/image.h"
+#include "replay/kernarg_size.h"
 #include "replay/record_packer.h"
 
 namespace wavetap::replay {
@@ -113,12 +114,7 @@ ReplayResult find_touched(const Capture& capture, const CapturedKernel& kernel,
   touched.note(dispatch.kernel_object, kDescriptorBytes, true, false);
   touched.note(dispatch.packet_address, kPacketBytes, true, false);
   touched.note(dispatch.queue_address, kQueueStructBytes, true, false);
-  if (kernel.kernel != nullptr) {
-    touched.note(
-        dispatch.kernarg,
-        std::max<uint64_t>(kernel.kernel->kernarg_bytes, kernel.kernel->descriptor.kernarg_size),
-        true, false);
-  }
+  touched.note(dispatch.kernarg, kernarg_bytes_of(kernel), true, false);
   touched.keep_captured(capture);
   return result;
 }
