@@ -473,8 +473,9 @@ TEST_P(RegisterUseOnTarget, MemoryInstructions) {
                          : shape_.target.major == 10 ? 71
                                                      : 57;
   add(sweep_buffer(shape_, {.offen = true, .format = format}, /*typed=*/true));
+  if (!shape_.target.is_gfx90a_family()) add(sweep_buffer(shape_, {.offen = true, .tfe = true}));
   for (const Swept& swept : all) {
-    if (swept.inst.tfe || find_handler(swept.inst, shape_) == nullptr) continue;
+    if (find_handler(swept.inst, shape_) == nullptr) continue;
     if (swept.name == "s_memtime" || swept.name == "s_memrealtime") continue;  // another time each
     for (const uint64_t exec : {kExecs[1], kExecs[2]}) {
       const size_t lanes = shape_.wave64 ? 64 : 32;

@@ -197,6 +197,17 @@ void atomic_op(Wave& wave, const Inst& inst) {
   }
 }
 
+// vdata = MEM[buffer address]; the register behind it gets the fault status, 0: all memory is resident
+void load_with_status(Wave& wave, const Inst& inst) {
+  const int lanes = wave.lanes;
+  Inst plain = inst;
+  plain.tfe = false;
+  const Dispatch& dispatch = *wave.dispatch;
+  find_mubuf(plain, {dispatch.target, lanes == 64, dispatch.sram_ecc})(wave, inst);
+  uint32_t* status = data_rows(wave, inst.dst) + (inst.dst.dwords - 1) * lanes;
+  for_each_lane(wave.exec(), [&](int lane) { status[lane] = 0; });
+}
+
 void fence(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
 // --- Finding.
@@ -228,7 +239,10 @@ Handler find_in(const Inst& inst, bool sram_ecc) {
 }  // namespace
 
 Handler find_mubuf(const Inst& inst, Shape shape) {
-  if (inst.tfe) return nullptr;  // partially resident textures
+  if (inst.tfe) {  // of stores and atomics no manual says what they do with the register
+    if (inst.dst.is(OperandKind::kNone) || find_atomic_op(inst.op) != nullptr) return nullptr;
+    return load_with_status;
+  }
   if (const Handler handler = find_buffer_format(inst, shape)) return handler;
   return shape.wave64 ? find_in<64>(inst, shape.sram_ecc) : find_in<32>(inst, shape.sram_ecc);
 }

@@ -2,6 +2,8 @@
 // of buffers; then scratch through a buffer resource, formats and cache control.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "emu/exec/buffer_format.h"
 #include "emu/testing/mem_reference.h"
 
@@ -291,6 +293,44 @@ TEST(Mubuf, LdsFormsMoveARowBetweenMemoryAndLds) {
   ASSERT_TRUE(machine.run("buffer_store_lds_dword s[8:11], 0 offset:4 lds"));
   EXPECT_EQ(machine.memory.read<uint32_t>(kData + 0x4004), 63u)
       << "one address for all lanes: the last one stays";
+}
+
+// With tfe a load is the load, and the register behind its data says that all memory is there.
+TEST(Mubuf, LoadsReportThatMemoryIsResident) {
+  int checked = 0;
+  for (const Shape& shape : test_shapes()) {
+    if (shape.target.is_gfx90a_family()) continue;
+    const std::vector<Swept> plain = sweep_buffer(shape, {.offen = true});
+    for (const Swept& swept : sweep_buffer(shape, {.offen = true, .tfe = true})) {
+      if (!contains(swept.name, "_load_")) continue;
+      const auto same = std::find_if(plain.begin(), plain.end(), [&](const Swept& other) {
+        return other.name == swept.name;
+      });
+      ASSERT_NE(same, plain.end()) << swept.name;
+      ASSERT_TRUE(swept.inst.tfe && swept.inst.dst.dwords == same->inst.dst.dwords + 1);
+      TestMachine machine(options_for(shape)), other(options_for(shape));
+      for (TestMachine* each : {&machine, &other}) {
+        std::mt19937_64 random(1);
+        randomize(*each, random, Domain::kAnyBits);
+        set_resource(*each, shape, {.name = "raw", .records = 256});
+        for (int lane = 0; lane < each->wave.lanes; ++lane)
+          each->set_v(2, lane, static_cast<uint32_t>(lane) * 8);  // half of the lanes are outside
+        each->set_exec(0x5a5a5a5a5a5a5a5a);
+      }
+      ASSERT_TRUE(machine.run_code(swept.code)) << shape_name(shape) << " " << swept.name;
+      ASSERT_TRUE(other.run_code(same->code));
+      ASSERT_FALSE(machine.faulted()) << swept.name << ": " << machine.wave.fault.detail;
+      const uint32_t status = swept.inst.dst.index + swept.inst.dst.dwords - 1u;
+      for (uint32_t reg = 0; reg < 32; ++reg)
+        for (int lane = 0; lane < machine.wave.lanes; ++lane) {
+          const bool is_status = reg == status && (0x5au >> lane % 8 & 1) != 0;
+          EXPECT_EQ(machine.v(reg, lane), is_status ? 0 : other.v(reg, lane))
+              << shape_name(shape) << " " << swept.name << " v" << reg << " lane " << lane;
+        }
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 60);
 }
 
 TEST(Mubuf, CacheControlDoesNothingElse) {

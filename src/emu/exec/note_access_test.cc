@@ -358,6 +358,8 @@ std::vector<Swept> all_of(const Shape& shape) {
     if (accesses_nothing(swept.name)) all.push_back(std::move(swept));
   const uint8_t format = shape.target.major == 9 ? 10 | 4 << 4 : shape.target.major == 10 ? 60 : 46;
   add(sweep_buffer(shape, {.offen = true, .offset = kOffset, .format = format}, /*typed=*/true));
+  if (!shape.target.is_gfx90a_family())
+    add(sweep_buffer(shape, {.offen = true, .tfe = true, .offset = kOffset}));
   return all;
 }
 
@@ -374,7 +376,7 @@ TEST(MemoryAccesses, OfEveryInstructionAreAnnouncedAndCounted) {
   shapes.push_back({{10, 1, 0}, false});  // has scalar stores and atomics
   for (const Shape& shape : shapes) {
     for (const Swept& swept : all_of(shape)) {
-      if (swept.inst.tfe || find_handler(swept.inst, shape) == nullptr) continue;
+      if (find_handler(swept.inst, shape) == nullptr) continue;
       // Without a base these are addresses from zero on.
       if (contains(swept.name, "addtid") && swept.inst.family == isa::Family::kFlat &&
           swept.inst.saddr.is(isa::OperandKind::kNone))

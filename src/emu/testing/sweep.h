@@ -62,6 +62,7 @@ struct SweepFields {
   bool bare = false;      // buffer: no operands at all, as cache control has
   bool offen = false, idxen = false;
   bool accumulator = false;  // gfx90a: data and result in a4… instead of v4…
+  bool tfe = false;          // buffer: a register for the fault status; gfx90a has none
   int32_t offset = 0;
   uint8_t offset1 = 0;  // ds: second 8-bit offset, when not 0
   uint8_t vdst = 12;
@@ -140,7 +141,8 @@ inline std::vector<Swept> sweep_buffer(const Shape& shape, const SweepFields& fi
     low |= fields.returns ? 1u << 14 : 0;
     if (major == 11) {
       low |= op << (typed ? 15 : 18) | uint32_t{fields.format} << 19;
-      high |= (fields.offen ? 1u << 22 : 0) | (fields.idxen ? 1u << 23 : 0);
+      high |= (fields.offen ? 1u << 22 : 0) | (fields.idxen ? 1u << 23 : 0) |
+              (fields.tfe ? 1u << 21 : 0);
     } else {
       low |= (fields.offen ? 1u << 12 : 0) | (fields.idxen ? 1u << 13 : 0);
       if (typed) {
@@ -152,7 +154,7 @@ inline std::vector<Swept> sweep_buffer(const Shape& shape, const SweepFields& fi
         if (major == 10) low |= op >> 7 << 25;
         if (major == 9 && op >= 128) continue;
       }
-      if (fields.accumulator) high |= 1u << 23;
+      if (fields.accumulator || fields.tfe) high |= 1u << 23;
     }
     Swept swept;
     if (try_decode(low, high, shape, swept)) found.push_back(std::move(swept));
