@@ -4,6 +4,7 @@
     generate.py --seed 7 --kernels 120 --output batch.hip     a batch; kernel k has seed 7 * 100000 + k
     generate.py --only 700042 --output one.hip                that kernel alone, for a failure to be looked into
     generate.py --special …                                   with the operations of special.h among the others
+    generate.py --images …                                    with those of images.h as well
 
 The same seed always gives the same text. The language that is generated (see harness.h) has no undefined
 behaviour and no operation whose result IEEE 754 leaves open, so host and device must agree in every bit.
@@ -33,9 +34,10 @@ BLOCKS = [32, 64, 128, 96, 100, 40, 7, 33]
 class Kernel:
     """One kernel: functions, phases, exchanges, and the texts of its device and host sides."""
 
-    def __init__(self, seed, special=False):
+    def __init__(self, seed, special=False, images=False):
         self.seed = seed
-        self.special = special
+        special = special or images
+        self.special, self.images = special, images
         self.random = random.Random(seed)
         self.block = self.random.choice([64, 128, 64, 32, 96] if special else BLOCKS)
         self.blocks = self.random.randint(1, 3)
@@ -144,7 +146,23 @@ class Kernel:
             return f"static_cast<{kind}>(static_cast<{plain}>({a}) >> {self.random.randint(0, 24)} & {self.pick(['0xff', '0x1f', '0xffff', '1'])})"
         return f"static_cast<{kind}>(static_cast<{plain}>({a}) * {self.random.randint(2, 100)}u + static_cast<{plain}>({b}))"
 
+    def image_integer(self, depth):
+        a, b = (self.expression("uint32_t", depth - 1) for _ in range(2))
+        if self.chance(0.5):
+            texels = self.pick(["kUnorm8", "kSnorm8", "kUint8", "kSint8", "kUnorm16", "kHalf16", "kUint32", "kFloat32"])
+            x, y = self.pick([(f"{a} % 70u", f"{b} % 5u"), (f"{a} % 64u", f"{b} % 4u"), (a, f"{b} % 4u"), (f"{a} % 64u", f"0u - {b} % 3u")])
+            return f"image_load<Texels::{texels}>(env.in, {self.random.randint(1, 4)}u, {x}, {y})"
+        edge = self.pick(["kWrap", "kMirror", "kLastTexel", "kBorder"])
+        kind = self.pick(["kNearest", "kLinear", "kGather"])
+        return f"image_sample<Edge::{edge}, Filter::{kind}, {self.random.randint(0, 3)}>(env.in, {self.pick([1, 2, 4])}u, {a}, {b})"
+
+    def own_texel(self, value):
+        """A texel of the lane's own slot, which is an eighth of a row."""
+        return f"env.lane % 8 * 8 + {value} % 8u, env.lane / 8"
+
     def special_integer(self, depth):
+        if self.images and self.chance(0.6):
+            return self.image_integer(depth)
         a, b, c = (self.expression("uint32_t", depth - 1) for _ in range(3))
         roll = self.random.randint(0, 10)
         if roll < 4:
@@ -238,6 +256,13 @@ class Kernel:
         return [f"{indent}{target} = {self.expression(kind, self.random.randint(1, 3))};"]
 
     def statement(self, indent, depth, in_loop):
+        if self.images and self.chance(0.1):
+            texel = self.own_texel(self.expression("uint32_t", 1))
+            texel = self.pick([texel, texel, texel + " + 0x10000u"])  # below the image: nothing is there
+            value = self.expression("uint32_t", 2)
+            if self.chance(0.5):
+                return [f"{indent}image_store(env.all_slots, env.all_bytes / 256, {texel}, {value});"]
+            return [f"{indent}{self.variable('uint32_t')} = image_add(env.all_slots, env.all_bytes / 256, {texel}, {value});"]
         if self.special and self.chance(0.1):
             dwords = self.pick([2, 4])
             value = self.expression("uint32_t", 1)
@@ -397,6 +422,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="base seed of the batch")
     parser.add_argument("--kernels", type=int, default=120)
     parser.add_argument("--special", action="store_true", help="use the operations of special.h")
+    parser.add_argument("--images", action="store_true", help="use those of images.h as well")
     parser.add_argument("--only", type=int, help="seed of the only kernel to write")
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
@@ -406,7 +432,7 @@ def main():
              "#ifndef __HIP_DEVICE_COMPILE__", "#pragma clang optimize off", "#endif", ""]
     cases = []
     for seed in seeds:
-        kernel = Kernel(seed, arguments.special)
+        kernel = Kernel(seed, arguments.special, arguments.images)
         shown, hidden = kernel.text()
         lines += [f"namespace k{seed} {{", shown, hidden, f'const char kSource[] = R"wt({shown})wt";', f"}}  // namespace k{seed}", ""]
         cases += [f"    {{{seed}, {kernel.block}, {kernel.blocks}, k{seed}::launch, k{seed}::host, k{seed}::kSource}},"]

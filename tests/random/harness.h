@@ -11,6 +11,7 @@
 #include <string>
 
 #include "check.h"
+#include "images.h"
 #include "special.h"
 
 #define WT_CALL __host__ __device__ __attribute__((noinline))
