@@ -1,5 +1,5 @@
 // Random blocks, compiled against interpreted, on every target: vector instructions with and without
-// modifiers, scalar ones, and those that move lanes, load and store.
+// modifiers, scalar ones, and those that move lanes, load and store, through buffers and images too.
 #include <cstring>
 
 #include "emu/testing/vop_sweep.h"
@@ -101,8 +101,58 @@ constexpr Moving kMoving[] = {
     {"s_load_dwordx2 s[24:25], s[20:21], 0x10\ns_waitcnt lgkmcnt(0)",
      "s_load_b64 s[24:25], s[20:21], 0x10\ns_waitcnt lgkmcnt(0)"},
 };
+// Memory by descriptors, as far as the target has it.
+std::vector<Moving> described_on(amd::GfxTarget target) {
+  std::vector<Moving> all = {
+      {"buffer_load_dwordx2 v[8:9], v3, s[28:31], 0 offen",
+       "buffer_load_b64 v[8:9], v3, s[28:31], 0 offen"},
+      {"buffer_store_dword v6, v3, s[28:31], 0 offen",
+       "buffer_store_b32 v6, v3, s[28:31], 0 offen"},
+  };
+  if (!target.is_gfx90a_family())
+    all.push_back({"buffer_load_dwordx2 v[8:10], v3, s[28:31], 0 offen tfe",
+                   "buffer_load_b64 v[8:10], v3, s[28:31], 0 offen tfe"});
+  if (target.is_gfx940_family()) return all;
+  if (target.major == 9) {
+    all.push_back({"image_load v[8:9], v[2:3], s[32:39] dmask:0x3 unorm"});
+    all.push_back({"image_store v[6:7], v[2:3], s[32:39] dmask:0x3 unorm"});
+    all.push_back({"image_sample v[10:11], v[6:7], s[32:39], s[40:43] dmask:0x3"});
+    return all;
+  }
+  for (const char* text :
+       {"image_load v[8:9], v[2:3], s[32:39] dmask:0x3 dim:SQ_RSRC_IMG_2D",
+        "image_load v[8:10], v[2:3], s[32:39] dmask:0x3 dim:SQ_RSRC_IMG_2D tfe",
+        "image_store v[6:7], v[2:3], s[32:39] dmask:0x3 dim:SQ_RSRC_IMG_2D",
+        "image_sample_lz v[10:11], v[6:7], s[32:39], s[40:43] dmask:0x3 dim:SQ_RSRC_IMG_2D"})
+    all.push_back({text});
+  return all;
+}
+// s[28:31] a raw buffer, s[32:39] 64 x 4 texels of 8-bit components, s[40:43] a linear sampler.
+void set_resources(emu::TestMachine& machine, int major) {
+  const auto address = static_cast<uint32_t>(emu::TestMachine::kData);
+  static_assert(emu::TestMachine::kData >> 32 == 0 && emu::TestMachine::kData % 256 == 0);
+  const uint32_t format = major == 9 ? 10 : major == 10 ? 56 : 42;
+  const uint32_t words[16] = {address,
+                              0,
+                              0x800,
+                              major == 9 ? 0x00020000u : 0x31004000u,
+                              address >> 8,
+                              format << 20 | (major == 9 ? 0 : 63u << 30),
+                              (major == 9 ? 63u : 63u >> 2) | 3u << 14,
+                              9u << 28 | 07654,
+                              major == 9 ? 63u << 13 : 63u,
+                              0,
+                              0,
+                              0,
+                              0,
+                              0,
+                              1u << 20 | 1u << 22,
+                              0};
+  for (size_t i = 0; i < std::size(words); ++i) machine.wave.s[28 + i] = words[i];
+}
 std::string moving_text(const Moving& one, bool is_new) {
   const std::string text = is_new && one.newer != nullptr ? one.newer : one.text;
+  if (text.starts_with("image_")) return "v_and_b32 v2, 0x7f, v8\nv_and_b32 v3, 7, v10\n" + text;
   if (text.find(" v2") != std::string::npos) return kIntoLds + text;
   return text.find(" v3") != std::string::npos ? kIntoMemory + text : text;
 }
@@ -126,6 +176,7 @@ TEST_P(RandomBlocks, AreTheSameCompiledAndInterpreted) {
           (is_plain ? all : modified).push_back(swept);
     }
   const bool is_new = shape.target.major >= 11;
+  const std::vector<Moving> described = described_on(shape.target);
   std::mt19937 random(GetParam().target.major * 100u + GetParam().target.minor);
   TwinMachines machines({.target = shape.target, .wave64 = shape.wave64});
   for (int block = 0; block < kBlocks; ++block) {
@@ -134,12 +185,13 @@ TEST_P(RandomBlocks, AreTheSameCompiledAndInterpreted) {
       code.insert(code.end(), bytes.begin(), bytes.end());
     };
     for (int i = 0; i < kInstructions; ++i) {
-      const uint32_t family = random() % 8;
+      const uint32_t family = random() % 9;
       const auto add_text = [&](const std::string& text) {
         add(emu::assemble(text, shape.target, shape.wave64));
       };
       if (family < 2) add_text(kScalars[random() % std::size(kScalars)]);
       else if (family == 2) add_text(moving_text(kMoving[random() % std::size(kMoving)], is_new));
+      else if (family == 8) add_text(moving_text(described[random() % described.size()], is_new));
       else if (family == 3) add(modified[random() % modified.size()].swept.code);
       else add(vary(all[random() % all.size()], shape, random));
     }
@@ -152,6 +204,7 @@ TEST_P(RandomBlocks, AreTheSameCompiledAndInterpreted) {
       for (emu::TestMachine* machine : {&machines.plain, &machines.native}) {
         machine->wave.set_s64(20, emu::TestMachine::kData);
         machine->wave.s[isa::slot::kM0] = ~0u;
+        set_resources(*machine, shape.target.major);
       }
       machines.run_loaded(*plain, *native);
       ASSERT_EQ(machines.difference(), "") << "block " << block << ", state " << seed;
