@@ -337,7 +337,8 @@ class Finder {
     for (const Operand& data : inst_.src) use_data(data, false, stored_bytes(inst_.op), lanes);
     const bool writes_whole = wave_.dispatch->sram_ecc;
     Operand loaded = inst_.dst;
-    if (inst_.tfe && loaded.dwords > 1) use_dwords(inst_.dst, true, --loaded.dwords, 1, kAllBytes, lanes);
+    if (inst_.tfe && loaded.dwords > 1)
+      use_dwords(inst_.dst, true, --loaded.dwords, 1, kAllBytes, lanes);
     use_data(loaded, true, writes_whole ? kAllBytes : loaded_bytes(inst_.op), lanes, writes_whole);
   }
   void use_data(const Operand& data, bool is_write, uint8_t bytes, uint64_t lanes,

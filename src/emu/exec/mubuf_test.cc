@@ -303,9 +303,8 @@ TEST(Mubuf, LoadsReportThatMemoryIsResident) {
     const std::vector<Swept> plain = sweep_buffer(shape, {.offen = true});
     for (const Swept& swept : sweep_buffer(shape, {.offen = true, .tfe = true})) {
       if (!contains(swept.name, "_load_")) continue;
-      const auto same = std::find_if(plain.begin(), plain.end(), [&](const Swept& other) {
-        return other.name == swept.name;
-      });
+      const auto same = std::find_if(plain.begin(), plain.end(),
+                                     [&](const Swept& other) { return other.name == swept.name; });
       ASSERT_NE(same, plain.end()) << swept.name;
       ASSERT_TRUE(swept.inst.tfe && swept.inst.dst.dwords == same->inst.dst.dwords + 1);
       TestMachine machine(options_for(shape)), other(options_for(shape));
