@@ -3,7 +3,7 @@
 
   run.py [--suites NAME...] [--targets GFX...] [--budget SECONDS] [--smoke]
   run.py --suites NAME --targets GFX --case CASE [--counters FILE] [--trace FILE] [--gpu-seed N] [--gpu-threads N]
-  run.py --table                       rewrites the tables of docs/suites.md from the journals
+  run.py --table                       rewrites the rows of docs/suites.md that have a journal here
 
 Test programs come from Debian's packages, in roots below $WAVETAP_SUITES (default: BUILD/suites) that are made when
 they are needed. A suite without its packages, or without root's rights, is skipped with a reason.
@@ -54,7 +54,7 @@ def parse_arguments():
     parser.add_argument("--trace", metavar="FILE", help="with --case: record into FILE")
     parser.add_argument("--offline", action="store_true", help="never fetch packages")
     parser.add_argument("--list", action="store_true", help="list suites and targets")
-    parser.add_argument("--table", action="store_true", help="rewrite the tables of docs/suites.md and end")
+    parser.add_argument("--table", action="store_true", help="rewrite the rows of docs/suites.md that have a journal here, and end")
     options = parser.parse_args()
     index, _, count = options.shard.partition("/")
     options.shard = (int(index), int(count or 1))

@@ -367,6 +367,32 @@ class Report(unittest.TestCase):
             self.assertIn("2 threads, seed 3 | 1 | 0  |", text)
             self.assertIn("all threads, seed 0, compiled | 1 | 0  |", text)
 
+    def test_rows_of_other_machines_stay(self):
+        suites = {name: catalogue.Suite(name, name.upper(), "gtest", {}, []) for name in ("fft", "blas", "rand")}
+        causes = Causes([{"cases": ["b"], "cause": "needs", "text": "images"}])
+        with tempfile.TemporaryDirectory() as folder:
+            document = pathlib.Path(folder) / "suites.md"
+            document.write_text(f"# Suites\n\n{report.BEGIN}\nold\n{report.END}\nend\n")
+            for name, cases in (("fft", "a"), ("blas", "ab")):
+                for place in ("one", "two")[:1 if name == "fft" else 2]:
+                    journal = Journal(pathlib.Path(folder) / place / f"journals/{name}.gfx90a.jsonl")
+                    journal.begin({"root": "sid", "packages": {"tests": place}, "listed": 10, "host": "arm64"})
+                    for case in cases if place == "one" else "a":
+                        journal.add("p", case, FAILED if case == "b" else PASSED, 1.0)
+            Journal(pathlib.Path(folder) / "one/journals/fft.gfx90a.threads1.seed0.jsonl").add("p", "a", PASSED, 1.0)
+            report.write(document, pathlib.Path(folder) / "one", suites, causes)
+            self.assertIn("| BLAS | gfx90a | `b` | needs | images |", document.read_text())
+            report.write(document, pathlib.Path(folder) / "two", suites, causes)
+            text = document.read_text()
+            rows = [line for line in text.splitlines() if line.startswith(("| FFT", "| BLAS"))]
+            self.assertEqual([row.split(" | ")[:4] for row in rows[:2]],
+                             [["| FFT", "gfx90a", "arm64", "sid one"], ["| BLAS", "gfx90a", "arm64", "sid two"]])
+            self.assertIn("No case failed.", text)  # the only failure was the older journal's
+            self.assertIn("| FFT | gfx90a | 1 thread, seed 0 | 1 | 0  |", text)
+            report.write(document, pathlib.Path(folder) / "two", suites, causes)
+            self.assertEqual(document.read_text(), text)
+            self.assertTrue(text.startswith("# Suites\n") and text.endswith(f"{report.END}\nend\n"))
+
 
 if __name__ == "__main__":
     unittest.main()

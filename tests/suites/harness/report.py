@@ -1,4 +1,7 @@
-"""The tables of docs/suites.md, from the journals."""
+"""The tables of docs/suites.md, from the journals.
+
+Journals of several machines are seldom in one place: rows of a suite and target that have no journal here stay.
+"""
 import json
 import pathlib
 import re
@@ -27,14 +30,35 @@ def rows_of(folder, suites):
     return rows
 
 
+def section(document, heading):
+    """The rows of the table below a heading."""
+    below = document.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return [line for line in below.splitlines() if line.startswith("| ")][1:]
+
+
+def about(row):
+    """What a row is about: suite and target."""
+    return tuple(cell.strip() for cell in row.split("|")[1:3])
+
+
+def in_order(rows, suites):
+    """By suite and target; the rows of one pair stay as they come."""
+    titles, targets = [suite.title for suite in suites.values()], list(catalogue.MODELS)
+
+    def place(row):
+        title, target = about(row)
+        return (titles.index(title) if title in titles else len(titles),
+                targets.index(target) if target in targets else len(targets))
+    return sorted(rows, key=place)
+
+
 def share(row):
     judged = row[PASSED] + row[FAILED]
     return f"{100 * row[PASSED] / judged:.2f} %" if judged else "-"
 
 
 def results_table(rows, causes):
-    lines = ["| suite | target | host | packages | run | passed | failed | too slow | skipped | left out | of those that ended, passed |",
-             "|---|---|---|---|---|---|---|---|---|---|---|"]
+    lines = []
     for row in rows:
         failed = row["journal"].failed()
         known = sum(1 for entry in failed if causes.find(row["suite"].name, row["target"], entry["case"]))
@@ -58,9 +82,7 @@ def failures_table(rows, causes):
                 groups.setdefault(key, (cause, {}))[1].setdefault((row["suite"].title, row["target"]), []).append(entry["case"])
             else:
                 unknown.append(f"| {row['suite'].title} | {row['target']} | `{entry['case']}` | not known | |")
-    if not groups and not unknown:
-        return ["No case failed."]
-    lines = ["| suite | target | cases | cause | why |", "|---|---|---|---|---|"]
+    lines = []
     for cause, places in groups.values():
         for (title, target), cases in places.items():
             name = f"`{cases[0]}`" + (f" and {len(cases) - 1} more" if len(cases) > 1 else "")
@@ -77,7 +99,7 @@ def variant_names(base):
 
 def variants(folder, suites):
     """Whether the cases of a journal ended alike with other threads and seeds."""
-    lines = ["| suite | target | engine | cases compared | different |", "|---|---|---|---|---|"]
+    lines = []
     for suite in suites.values():
         for target in catalogue.MODELS:
             base = pathlib.Path(folder) / "journals" / f"{suite.name}.{target}.jsonl"
@@ -98,18 +120,30 @@ def variants(folder, suites):
                     (" and checked" if found[3] == "verify" else "")
                 shown = ", ".join(f"`{case}`" for case in different[:3]) + (" …" if len(different) > 3 else "")
                 lines.append(f"| {suite.title} | {target} | {engine} | {len(both)} | {len(different)} {shown} |")
-    return lines if len(lines) > 2 else ["No variant was run."]
+    return lines
 
 
-def text(folder, suites, causes):
+def text(folder, suites, causes, before=""):
+    """`before`: the document as it is, whose rows without a journal here are kept."""
     rows = rows_of(folder, suites)
-    return "\n".join(["## Results", "", *results_table(rows, causes), "", "## Failures and their causes", "",
-                      *failures_table(rows, causes), "", "## One thread, two threads, other seeds, compiled", "",
-                      *variants(folder, suites)])
+    judged = {(row["suite"].title, row["target"]) for row in rows}
+    varied = variants(folder, suites)
+    tables = (("Results", "suite | target | host | packages | run | passed | failed | too slow | skipped | left out | "
+               "of those that ended, passed", results_table(rows, causes), judged, "No case was run."),
+              ("Failures and their causes", "suite | target | cases | cause | why", failures_table(rows, causes), judged,
+               "No case failed."),
+              ("One thread, two threads, other seeds, compiled", "suite | target | engine | cases compared | different",
+               varied, {about(row) for row in varied}, "No variant was run."))
+    parts = []
+    for heading, columns, fresh, replaced, none in tables:
+        whole = in_order(fresh + [row for row in section(before, heading) if about(row) not in replaced], suites)
+        rule = "|" + "---|" * len(columns.split(" | "))
+        parts.append("\n".join([f"## {heading}", "", *([f"| {columns} |", rule, *whole] if whole else [none])]))
+    return "\n\n".join(parts)
 
 
 def write(path, folder, suites, causes):
     before = pathlib.Path(path).read_text()
     head, rest = before.split(BEGIN)
     tail = rest.split(END, 1)[1]
-    pathlib.Path(path).write_text(f"{head}{BEGIN}\n\n{text(folder, suites, causes)}\n\n{END}{tail}")
+    pathlib.Path(path).write_text(f"{head}{BEGIN}\n\n{text(folder, suites, causes, rest.split(END, 1)[0])}\n\n{END}{tail}")
