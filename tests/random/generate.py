@@ -368,12 +368,13 @@ class Kernel:
                 f"block.shuffle_index({members}, {scale}, {shift}, {width});")
 
     def special_exchange(self):
-        """DPP within rows of 16, or a complex matrix tile for every 64 lanes."""
+        """DPP within rows of 16, or a matrix tile, of complex numbers or halves, for every 64 lanes."""
         source, target = self.random.sample(VARIABLES["uint32_t"], 2)
         if self.block % 64 == 0 and self.chance(0.5):
-            result = self.pick(VARIABLES["float"])
-            return ([f"  {result} = tile_product({source}, {target}, reinterpret_cast<uint32_t*>(lds));"],
-                    f"block.tile(&State::{source[2:]}, &State::{target[2:]}, &State::{result[2:]});")
+            result, of_halves = self.pick(VARIABLES["float"]), self.chance(0.5)
+            function = "half_tile_product" if of_halves else "tile_product"
+            return ([f"  {result} = {function}({source}, {target}, reinterpret_cast<uint32_t*>(lds));"],
+                    f"block.tile(&State::{source[2:]}, &State::{target[2:]}, &State::{result[2:]}, {'true' if of_halves else 'false'});")
         control = self.pick([self.random.randint(0, 0xff), 0x100 + self.random.randint(1, 15), 0x110 + self.random.randint(1, 15),
                              0x120 + self.random.randint(1, 15), 0x140, 0x141])
         return ([f"  {target} = __builtin_amdgcn_update_dpp({target}, {source}, {control:#x}, 0xf, 0xf, false);"],

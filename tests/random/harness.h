@@ -13,6 +13,7 @@
 #include "check.h"
 #include "images.h"
 #include "special.h"
+#include "tiles.h"
 
 #define WT_CALL __host__ __device__ __attribute__((noinline))
 
@@ -191,14 +192,15 @@ struct Block {
       if (source >= 0) lanes[l].*to = shared[l / 16 * 16 + source];
     }
   }
-  void tile(uint32_t State::*a, uint32_t State::*b, float State::*to) const {
+  void tile(uint32_t State::*a, uint32_t State::*b, float State::*to, bool of_halves) const {
     std::vector<uint32_t> a_bits(size), b_bits(size);
     for (int l = 0; l < size; ++l) a_bits[l] = lanes[l].*a, b_bits[l] = lanes[l].*b;
     for (int l = 0; l < size; ++l) {
       const int first = l / 64 * 64;
-      lanes[l].*to = tile_by_hand(
-          l % 64, [&](int from) { return a_bits[first + from]; },
-          [&](int from) { return b_bits[first + from]; });
+      const auto a_of = [&](int from) { return a_bits[first + from]; };
+      const auto b_of = [&](int from) { return b_bits[first + from]; };
+      lanes[l].*to =
+          of_halves ? half_tile_by_hand(l % 64, a_of, b_of) : tile_by_hand(l % 64, a_of, b_of);
     }
   }
   void ballot(int32_t State::*vote, uint32_t State::*to) const {

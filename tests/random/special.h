@@ -1,16 +1,13 @@
 // Operations that a compiler seldom or never chooses for plain C++, for generated kernels: packed
 // values in a register, loads into half a register, buffers that end, lanes that read each other's
-// registers (DPP), matrix tiles. Each is one thing with two bodies, the device's instruction and
-// the host's arithmetic. Where a target lacks the instruction, its device body is the arithmetic.
+// registers (DPP); images.h and tiles.h have more. Each is one thing with two bodies, the device's
+// instruction and the host's arithmetic. Where a target lacks the instruction, its device body is
+// the arithmetic.
 #pragma once
 
 #include <cstdint>
 
 #define WT_BOTH __host__ __device__
-
-#if defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__)
-#define WT_HAS_MFMA 1
-#endif
 
 template <class To, class From>
 WT_BOTH inline To bit_copy(From from) {
@@ -225,62 +222,3 @@ WT_BOTH inline int dpp_source(int control, int lane) {
   if (control == 0x140) return 15 - lane;
   return (lane & 8) | (7 - (lane & 7));  // 0x141
 }
-
-// --- A tile of complex numbers, 16 x 16 x 4, as Tensile's kernels multiply them: four matrix
-// --- instructions, one with a negated operand. Values are small integers, so every sum is exact.
-
-struct Complex {
-  int re, im;
-};
-WT_BOTH inline Complex tile_value(uint32_t bits) {
-  return {static_cast<int>(bits & 15) - 8, static_cast<int>(bits >> 4 & 15) - 8};
-}
-// What one lane gets of the product: row 4 * (lane / 16) + r, column lane % 16, for r = 0 to 3.
-template <class A, class B>
-WT_BOTH inline float tile_by_hand(int lane, A a_of, B b_of) {
-  float folded = 0;
-  for (int r = 0; r < 4; ++r) {
-    int re = 0, im = 0;
-    for (int k = 0; k < 4; ++k) {
-      const Complex a = tile_value(a_of(4 * (lane / 16) + r + 16 * k));
-      const Complex b = tile_value(b_of(lane % 16 + 16 * k));
-      re += a.re * b.re - a.im * b.im;
-      im += a.im * b.re + a.re * b.im;
-    }
-    folded += static_cast<float>((r + 1) * re - (r + 2) * im);
-  }
-  return folded;
-}
-
-#if defined(WT_HAS_MFMA) && defined(__HIP_DEVICE_COMPILE__)
-typedef float Accumulator __attribute__((ext_vector_type(4)));
-__device__ inline float tile_product(uint32_t a_bits, uint32_t b_bits, uint32_t*) {
-  const Complex a = tile_value(a_bits), b = tile_value(b_bits);
-  const float ar = static_cast<float>(a.re), ai = static_cast<float>(a.im);
-  const float br = static_cast<float>(b.re), bi = static_cast<float>(b.im);
-  Accumulator re = {}, im = {};
-  re = __builtin_amdgcn_mfma_f32_16x16x4f32(ar, br, re, 0, 0, 0);
-  im = __builtin_amdgcn_mfma_f32_16x16x4f32(ai, br, im, 0, 0, 0);
-  re = __builtin_amdgcn_mfma_f32_16x16x4f32(-ai, bi, re, 0, 0, 0);
-  im = __builtin_amdgcn_mfma_f32_16x16x4f32(ar, bi, im, 0, 0, 0);
-  float folded = 0;
-  for (int r = 0; r < 4; ++r)
-    folded += static_cast<float>(r + 1) * re[r] - static_cast<float>(r + 2) * im[r];
-  return folded;
-}
-#elif defined(__HIP_DEVICE_COMPILE__)
-// Through LDS, two words per lane; every 64 lanes are a tile.
-__device__ inline float tile_product(uint32_t a_bits, uint32_t b_bits, uint32_t* lds) {
-  const int lane = threadIdx.x % 64, first = threadIdx.x - lane;
-  lds[2 * threadIdx.x] = a_bits;
-  lds[2 * threadIdx.x + 1] = b_bits;
-  __syncthreads();
-  const float folded = tile_by_hand(
-      lane, [&](int from) { return lds[2 * (first + from)]; },
-      [&](int from) { return lds[2 * (first + from) + 1]; });
-  __syncthreads();
-  return folded;
-}
-#else
-__device__ float tile_product(uint32_t a_bits, uint32_t b_bits, uint32_t* lds);
-#endif
