@@ -97,10 +97,15 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// What an instruction does to memory that is not scratch.
-Direction direction_of(const wavetap_site& site) {
+bool is_buffer_access(const wavetap_site& site) {
+  return std::string_view(site.mnemonic).starts_with("buffer_");
+}
+
+// What an instruction does to memory that is not scratch. `has_scratch`: accesses through buffers may be scratch.
+Direction direction_of(const wavetap_site& site, bool has_scratch) {
   const std::string_view name = site.mnemonic;
-  if (name.starts_with("buffer_") || name.starts_with("scratch_")) return Direction::kNone;
+  if ((has_scratch && is_buffer_access(site)) || name.starts_with("scratch_"))
+    return Direction::kNone;
   switch (site.category) {
     case WAVETAP_SMEM: return has(name, "load") ? Direction::kLoad : Direction::kNone;
     case WAVETAP_VMEM_LOAD: return Direction::kLoad;
@@ -168,13 +173,14 @@ struct LineCounts {
 };
 using Lines = std::map<std::pair<std::string, Direction>, LineCounts>;
 
-// True: there are calls, of code that is looked at elsewhere.
-bool count_instructions(const Listing& listing, Lines& lines) {
-  bool calls = false;
+// True: some are not counted, in code that is called or because they may be scratch.
+bool count_instructions(const Listing& listing, bool has_scratch, Lines& lines) {
+  bool are_elsewhere = false;
   for (size_t i = 0; i < listing.sites.size(); ++i) {
     const wavetap_site& facts = listing.facts[i];
-    calls |= std::string_view(facts.mnemonic).starts_with("s_swappc");
-    const Direction direction = direction_of(facts);
+    are_elsewhere |= std::string_view(facts.mnemonic).starts_with("s_swappc") ||
+                     (has_scratch && is_buffer_access(facts));
+    const Direction direction = direction_of(facts, has_scratch);
     if (direction == Direction::kNone || listing.sites[i].frames.empty()) continue;
     LineCounts& line = lines[{short_place(listing.sites[i].shown()), direction}];
     if (facts.category == WAVETAP_SMEM) {
@@ -185,7 +191,7 @@ bool count_instructions(const Listing& listing, Lines& lines) {
     line.vector_bytes += bytes_of(facts.mnemonic);
     line.has_pairs |= has_two_addresses(facts.mnemonic);
   }
-  return calls;
+  return are_elsewhere;
 }
 
 }  // namespace
@@ -196,10 +202,10 @@ std::vector<MergedPlace> find_merged(const codeobj::CodeObject& object,
   if (original == nullptr) return {};
   const codeobj::SourceMap map(object.elf());
   Lines lines;
-  const bool calls =
+  const bool are_elsewhere =
       count_instructions(make_listing(original->code, original->entry_address, object.target(),
                                       original->wave64(object.target()), &map),
-                         lines);
+                         original->scratch_bytes != 0 || original->uses_dynamic_stack, lines);
   for (const Site& site : kernel.sites) {
     const Direction direction = direction_of(site);
     if (direction == Direction::kNone || site.frames.empty()) continue;
@@ -211,7 +217,7 @@ std::vector<MergedPlace> find_merged(const codeobj::CodeObject& object,
   }
   std::vector<MergedPlace> merged;
   for (const auto& [key, line] : lines) {
-    const bool is_elsewhere = calls && line.instructions() == 0;
+    const bool is_elsewhere = are_elsewhere && line.instructions() == 0;
     if (line.accesses == 0 || is_elsewhere || line.fits()) continue;
     merged.push_back({line.frame, line.accesses, line.instructions()});
   }

@@ -43,10 +43,10 @@ void call_inlined(llvm::IRBuilder<>& b, llvm::Function* probe,
 
 }  // namespace
 
-Emitter::Emitter(llvm::Function& kernel, llvm::Argument& launch, uint32_t wave_size)
+Emitter::Emitter(llvm::Function& kernel, llvm::Argument& launch, const Target& target)
     : kernel_(kernel),
       launch_(launch),
-      wave_(kernel, wave_size),
+      wave_(kernel, target),
       probes_(kernel, wave_),
       i32_(wave_.i32()),
       i64_(wave_.i64()) {}
@@ -137,13 +137,28 @@ void Emitter::time_block(llvm::Instruction& from, llvm::Instruction& end, uint32
   call_inlined(b, probes_.ticks(), {constant_launch_, b.getInt32(number), ticks});
 }
 
+// For an access through a buffer: goes on with the lanes whose element is inside it.
+llvm::Instruction* Emitter::keep_inside(const Place& place, llvm::Instruction* then,
+                                        llvm::Value** address) {
+  Builder b(then);
+  b.SetCurrentDebugLocation(place.at->getDebugLoc());
+  llvm::Value* const offset = b.CreateAdd(b.CreateZExtOrTrunc(place.offsets[0], i64_),
+                                          b.CreateZExtOrTrunc(place.offsets[1], i64_));
+  llvm::Value* const end = b.CreateAdd(offset, b.getInt64(place.site.bytes));
+  llvm::Value* const inside = b.CreateICmpULE(end, b.CreateZExtOrTrunc(place.records, i64_));
+  *address = b.CreateAdd(b.CreatePtrToInt(place.value, i64_), offset);
+  return llvm::SplitBlockAndInsertIfThen(inside, then, false);
+}
+
 void Emitter::add_probe(const Place& place, uint32_t number) {
   Builder b(place.at);
   const SiteKind kind = place.site.kind;
   const uint32_t bits = wants_of(kind);
   llvm::Instruction* const end = place.at->getParent()->getTerminator();
-  llvm::Instruction* const then = llvm::SplitBlockAndInsertIfThen(
+  llvm::Instruction* then = llvm::SplitBlockAndInsertIfThen(
       wanted(b, bits | bits << format::kProbeCountShift), place.at, false);
+  llvm::Value* address = place.value;
+  if (place.records != nullptr) then = keep_inside(place, then, &address);
   b.SetInsertPoint(then);
   b.SetCurrentDebugLocation(place.at->getDebugLoc());
   llvm::Value* const header = b.getInt32(number | record_of(kind) << format::kKindShift);
@@ -152,9 +167,8 @@ void Emitter::add_probe(const Place& place, uint32_t number) {
   llvm::Function* probe = probes_.point();
   if (place.value != nullptr) {
     probe = probes_.lanes();
-    llvm::Value* value = place.value->getType()->isPointerTy()
-                             ? b.CreatePtrToInt(place.value, i64_)
-                             : b.CreateZExtOrTrunc(place.value, i64_);
+    llvm::Value* value = address->getType()->isPointerTy() ? b.CreatePtrToInt(address, i64_)
+                                                           : b.CreateZExtOrTrunc(address, i64_);
     // The kind of a message travels above its value, of 32 bits.
     if (place.message != nullptr)
       value = b.CreateOr(b.CreateAnd(value, b.getInt64(UINT32_MAX)),

@@ -12,7 +12,7 @@ namespace wavetap::pass {
 
 class Emitter {
  public:
-  Emitter(llvm::Function& kernel, llvm::Argument& launch, uint32_t wave_size);
+  Emitter(llvm::Function& kernel, llvm::Argument& launch, const Target& target);
 
   // At the begin of the kernel, once: what all probes of a wave need. `with_apertures`: the kernel has
   // flat accesses.
@@ -29,6 +29,8 @@ class Emitter {
   // The clock from here to the end of the block.
   void time_block(llvm::Instruction& from, llvm::Instruction& end, uint32_t number);
   llvm::Value* wanted(Builder& b, uint32_t bits);
+  llvm::Instruction* keep_inside(const Place& place, llvm::Instruction* then,
+                                 llvm::Value** address);
 
   llvm::Function& kernel_;
   llvm::Argument& launch_;

@@ -1,4 +1,4 @@
-// What LLVM 15 to 22 spell differently.
+// What LLVM 15 to 23 spell differently.
 #pragma once
 
 #include <llvm/Config/llvm-config.h>
@@ -26,7 +26,7 @@ inline llvm::Function* declare_intrinsic(llvm::Module& module, llvm::Intrinsic::
 
 // A string in older ones, a Triple in newer ones.
 inline bool is_amdgcn(const llvm::Module& module) {
-  return llvm::Triple(module.getTargetTriple()).getArch() == llvm::Triple::amdgcn;
+  return llvm::Triple(module.getTargetTriple()).isAMDGCN();
 }
 
 inline void insert_before(llvm::Instruction& made, llvm::Instruction& at) {

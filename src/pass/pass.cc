@@ -5,7 +5,8 @@
 // The original is not touched. It stays bit for bit what it would be without the pass; which of the two
 // runs is decided at each dispatch (src/agent/probe_policy.cc).
 //
-// WAVETAP_PASS_KERNELS=SUBSTRING[,SUBSTRING…] instruments only kernels with such a name.
+// WAVETAP_PASS_KERNELS=SUBSTRING[,SUBSTRING…] instruments only kernels with such a name; WAVETAP_PASS_TARGET=gfxNNNN says what
+// GPU it is where the module does not (target.h).
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 #include <llvm/IR/Module.h>
@@ -19,25 +20,18 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <cstdlib>
+#include <memory>
 
 #include "format/probe_ring.h"
 #include "format/site_table.h"
 #include "pass/emit.h"
 #include "pass/llvm_versions.h"
 #include "pass/sites.h"
+#include "pass/target.h"
 #include "pass/twin.h"
 
 namespace wavetap::pass {
 namespace {
-
-uint32_t wave_size_of(const llvm::Function& kernel) {
-  const std::string features = kernel.getFnAttribute("target-features").getValueAsString().str();
-  if (features.find("+wavefrontsize64") != std::string::npos) return 64;
-  if (features.find("+wavefrontsize32") != std::string::npos) return 32;
-  // gfx90a has 64, gfx1030 and newer 32 unless told otherwise.
-  const std::string cpu = kernel.getFnAttribute("target-cpu").getValueAsString().str();
-  return cpu.size() >= 7 ? 32 : 64;
-}
 
 bool is_chosen(const llvm::Function& kernel) {
   const char* const list = std::getenv("WAVETAP_PASS_KERNELS");
@@ -49,11 +43,11 @@ bool is_chosen(const llvm::Function& kernel) {
   return false;
 }
 
-format::SiteKernel instrument(llvm::Function& original) {
+format::SiteKernel instrument(llvm::Function& original, const Target& target) {
   Twin twin = make_twin(original);
   format::SiteKernel described;
   described.name = original.getName().str();
-  described.wave_size = wave_size_of(original);
+  described.wave_size = target.wave_size;
   std::vector<Place> places = find_places(*twin.kernel, twin.unseen);
   const size_t most = size_t{1} << format::kSiteBits;
   if (places.size() > most) {
@@ -61,7 +55,7 @@ format::SiteKernel instrument(llvm::Function& original) {
                           " places beyond the first million");
     places.resize(most);
   }
-  Emitter emitter(*twin.kernel, *twin.launch, described.wave_size);
+  Emitter emitter(*twin.kernel, *twin.launch, target);
   bool is_flat = false;
   for (const Place& place : places)
     is_flat |= place.site.kind == format::SiteKind::kMemory &&
@@ -108,7 +102,23 @@ void remove_messages(llvm::Module& module) {
   function->eraseFromParent();
 }
 
+// Runs first, while the constants are there that say what GPU it is.
+struct NoteTargetPass : llvm::PassInfoMixin<NoteTargetPass> {
+  std::shared_ptr<Target> noted;
+
+  explicit NoteTargetPass(std::shared_ptr<Target> target) : noted(std::move(target)) {}
+  static bool isRequired() { return true; }
+
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    if (is_amdgcn(module)) *noted = target_of_constants(module);
+    return llvm::PreservedAnalyses::all();
+  }
+};
+
 struct WavetapPass : llvm::PassInfoMixin<WavetapPass> {
+  std::shared_ptr<Target> noted;
+
+  explicit WavetapPass(std::shared_ptr<Target> target) : noted(std::move(target)) {}
   static bool isRequired() { return true; }  // also at -O0
 
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
@@ -119,7 +129,14 @@ struct WavetapPass : llvm::PassInfoMixin<WavetapPass> {
           !function.isDeclaration() && is_chosen(function))
         kernels.push_back(&function);
     std::vector<format::SiteKernel> described;
-    for (llvm::Function* kernel : kernels) described.push_back(instrument(*kernel));
+    for (llvm::Function* kernel : kernels) {
+      const Target target = target_of(*kernel, *noted);
+      if (target.is_known()) described.push_back(instrument(*kernel, target));
+      else
+        llvm::errs() << "wavetap: warning: " << kernel->getName()
+                     << ": nothing says what GPU it is for, so it cannot be probed; set "
+                        "WAVETAP_PASS_TARGET=gfxNNNN\n";
+    }
     if (!described.empty()) add_section(module, format::write_site_table(described));
     remove_messages(module);
     return llvm::PreservedAnalyses::none();
@@ -131,10 +148,15 @@ struct WavetapPass : llvm::PassInfoMixin<WavetapPass> {
 
 extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo
 llvmGetPassPluginInfo() {
-  return {LLVM_PLUGIN_API_VERSION, "wavetap", WAVETAP_VERSION, [](llvm::PassBuilder& builder) {
-            // Newer compilers pass a third argument.
-            builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, auto...) {
-              passes.addPass(wavetap::pass::WavetapPass());
-            });
-          }};
+  return {
+      LLVM_PLUGIN_API_VERSION, "wavetap", WAVETAP_VERSION, [](llvm::PassBuilder& builder) {
+        const auto target = std::make_shared<wavetap::pass::Target>();
+        // Newer compilers pass a third argument to the second.
+        builder.registerPipelineStartEPCallback([target](llvm::ModulePassManager& passes, auto...) {
+          passes.addPass(wavetap::pass::NoteTargetPass(target));
+        });
+        builder.registerOptimizerLastEPCallback([target](llvm::ModulePassManager& passes, auto...) {
+          passes.addPass(wavetap::pass::WavetapPass(target));
+        });
+      }};
 }

@@ -59,6 +59,18 @@ SiteSpace space_of(unsigned address_space) {
   }
 }
 
+bool begins_with(const std::string& text, const char* begin) { return text.rfind(begin, 0) == 0; }
+
+// The call that made the descriptor of a raw buffer; null: it was made some other way, or its elements have a stride.
+const llvm::IntrinsicInst* maker_of(const llvm::Value* descriptor) {
+  const auto* const made = llvm::dyn_cast<llvm::IntrinsicInst>(descriptor);
+  if (made == nullptr || made->arg_size() < 3 ||
+      !begins_with(made->getCalledFunction()->getName().str(), "llvm.amdgcn.make.buffer.rsrc"))
+    return nullptr;
+  const auto* const stride = llvm::dyn_cast<llvm::ConstantInt>(made->getArgOperand(1));
+  return stride != nullptr && stride->isZero() ? made : nullptr;
+}
+
 class Finder {
  public:
   Finder(llvm::Function& kernel, std::vector<std::string>& unseen)
@@ -141,6 +153,32 @@ class Finder {
     return at.use_empty() ? SiteAccess::kAtomic : SiteAccess::kAtomicReturn;
   }
 
+  // Loads, stores and atomics of llvm.amdgcn.raw.ptr.buffer, which Triton makes of most accesses. False: it is another.
+  bool add_buffer_access(llvm::IntrinsicInst& at, const std::string& name) {
+    constexpr char kFamily[] = "llvm.amdgcn.raw.ptr.buffer.";
+    if (!begins_with(name, kFamily)) return false;
+    const std::string what = name.substr(sizeof kFamily - 1);
+    const bool is_load = begins_with(what, "load."), is_store = begins_with(what, "store.");
+    if ((!is_load && !is_store && !begins_with(what, "atomic.")) ||
+        what.find(".lds") != std::string::npos || what.find("format") != std::string::npos)
+      return false;
+    unsigned i = 0;
+    while (i < at.arg_size() && !at.getArgOperand(i)->getType()->isPointerTy()) ++i;
+    if (i + 2 >= at.arg_size()) return false;
+    const llvm::IntrinsicInst* const maker = maker_of(at.getArgOperand(i));
+    if (maker == nullptr) return false;
+    add_access(at, maker->getArgOperand(0), is_load ? at.getType() : at.getArgOperand(0)->getType(),
+               is_load    ? SiteAccess::kLoad
+               : is_store ? SiteAccess::kStore
+                          : atomic_access(at));
+    Place& place = places_.back();
+    place.site.space = SiteSpace::kGlobal;
+    place.offsets[0] = at.getArgOperand(i + 1);
+    place.offsets[1] = at.getArgOperand(i + 2);
+    place.records = maker->getArgOperand(2);
+    return true;
+  }
+
   void look_at_intrinsic(llvm::IntrinsicInst& at) {
     if (at.getIntrinsicID() == llvm::Intrinsic::amdgcn_s_barrier) {
       add(at, SiteKind::kBarrier);
@@ -157,7 +195,7 @@ class Finder {
         !at.mayReadOrWriteMemory())
       return;
     const std::string name = at.getCalledFunction()->getName().str();
-    if (name.rfind("llvm.amdgcn.", 0) != 0) return;
+    if (!begins_with(name, "llvm.amdgcn.") || add_buffer_access(at, name)) return;
     const bool is_atomic =
         name.find("atomic") != std::string::npos || name.find(".ds.f") != std::string::npos;
     if (is_atomic && at.arg_size() >= 2 && at.getArgOperand(0)->getType()->isPointerTy())

@@ -17,6 +17,10 @@ struct Place {
   llvm::Value* value = nullptr;     // a pointer, or a message's value
   llvm::Value* message = nullptr;   // a message's kind
   bool replaces = false;            // the instruction goes
+  // Of an access through a buffer descriptor: `value` is where the buffer begins, these are added to it, and lanes whose element
+  // ends behind `records` bytes touch nothing.
+  llvm::Value* offsets[2] = {};
+  llvm::Value* records = nullptr;
 };
 
 // In the order of the code; a block's own place comes before those in it.

@@ -14,21 +14,13 @@ using llvm::Intrinsic::ID;
 constexpr uint32_t kShaderCycles = 29;
 constexpr uint32_t shader_cycles(uint32_t bits) { return kShaderCycles | (bits - 1) << 11; }
 
-uint32_t clock_bits_of(const llvm::Function& kernel) {
-  // "gfx90a", "gfx1030": the last two say which of a family.
-  const llvm::StringRef cpu = kernel.getFnAttribute("target-cpu").getValueAsString();
-  uint32_t major = 0;
-  if (cpu.size() < 6 || cpu.slice(3, cpu.size() - 2).getAsInteger(10, major)) major = 9;
-  return format::probe_clock(major).bits;
-}
-
 }  // namespace
 
-WaveCode::WaveCode(llvm::Function& kernel, uint32_t wave_size)
+WaveCode::WaveCode(llvm::Function& kernel, const Target& target)
     : module_(*kernel.getParent()),
       context_(kernel.getContext()),
-      wave_size_(wave_size),
-      clock_bits_(clock_bits_of(kernel)),
+      wave_size_(target.wave_size),
+      clock_bits_(format::probe_clock(target.major).bits),
       i32_(llvm::Type::getInt32Ty(context_)),
       i64_(llvm::Type::getInt64Ty(context_)) {}
 

@@ -7,6 +7,8 @@
 
 #include <cstddef>
 
+#include "pass/target.h"
+
 namespace wavetap::pass {
 
 inline constexpr unsigned kGlobalSpace = 1;
@@ -27,8 +29,7 @@ class WaveCode {
  public:
   using Builder = llvm::IRBuilder<>;
 
-  // For code of `kernel`'s target.
-  WaveCode(llvm::Function& kernel, uint32_t wave_size);
+  WaveCode(llvm::Function& kernel, const Target& target);
 
   llvm::Value* call(Builder& b, unsigned intrinsic, llvm::ArrayRef<llvm::Value*> arguments);
   llvm::Value* ballot(Builder& b, llvm::Value* condition);

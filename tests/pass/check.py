@@ -4,7 +4,7 @@
   check.py --build BUILD agree [--all]   counts by source line, results, original code; --all: every compiler, -O0 to -O3,
                                          wave32 and wave64 (make test-pass)
   check.py --build BUILD messages|faults|full_ring|stopped_host|damaged|choices|prepared|record_sizes|large_grid|names|hipcc|latency|promises|hidden|parallel|
-                         no_parameters|plain_ir
+                         no_parameters|plain_ir|triton|generic_targets|versions
   check.py --build BUILD --root ROOT agree   with every compiler of a root made by tests/roots/make_root.sh that has llvm-NN-dev: the
                                          pass is compiled there, and what they compile runs here (make test-stacks, mode pass)
 """
@@ -817,6 +817,118 @@ def plain_ir(options):
                                       for site in told["kernels"][0]["handlers"]["memory"]["sites"]}, {"kernel.py:7", "kernel.py:8"})
 
 
+# gfx, the number and the wave size that device libraries know, flags of a buffer descriptor as Triton makes it.
+TRITON_TARGETS = {"rx6800xt": ("gfx1030", 10300, 0, 0x31027000), "mi210": ("gfx90a", 9010, 1, 0x27000)}
+TRITON_SITES = {("kernel.py:7", "global", "load", 3072), ("kernel.py:8", "lds", "store", 4096), ("kernel.py:10", "lds", "load", 4096),
+                ("kernel.py:11", "global", "store", 3072), ("kernel.py:12", "global", "atomic", 1024)}
+
+
+def compile_as_triton(lab, gpu, name, plugin=None, lines=True, constants=True, **variables):
+    """A code object by the path that Triton's kernels take: pass_as_triton, the assembler, the linker. What the compiler printed."""
+    target, isa, wave64, flags = TRITON_TARGETS[gpu]
+    text = (HERE / "triton.ll").read_text().replace("@ISA@", str(isa)).replace("@WAVE64@", str(wave64)).replace("@FLAGS@", str(flags))
+    if not constants:
+        text = re.sub(r"@__oclc.*\n", "", text)
+    module, out = lab.folder / "triton.ll", lab.folder / name
+    module.write_text(text)
+    env = {**os.environ, **variables, **({"LLVM_PASS_PLUGIN_PATH": plugin} if plugin else {})}
+    said = run([f"{lab.build}/bin/pass_as_triton", module, target, out, *([] if lines else ["--no-lines"])], env=env).stderr
+    run(["clang-19", "--target=amdgcn-amd-amdhsa", f"-mcpu={target}", "-x", "assembler", "-c", f"{out}.s", "-o", f"{out}.o"])
+    run(["/usr/lib/llvm-19/bin/ld.lld", "-shared", f"{out}.o", "-o", f"{out}.co"])
+    return said
+
+
+def triton(options):
+    """A kernel as Triton makes it, the pass loaded as Triton loads it: by LLVM_PASS_PLUGIN_PATH, into a pipeline that knows no target."""
+    plugin = f"{options.build}/lib/libwavetap_pass-19.so"
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        for gpu in TRITON_TARGETS:
+            compile_as_triton(lab, gpu, "bare")
+            program = [lab.folder / "bare.co", "-l", "1024", "neighbours"]
+            results = lab.plain_run(gpu, program)
+            seen = counts_of(lab.probe("memory", gpu, program, more=())[1])
+            for lines in (True, False):
+                what = f"triton: {gpu}, {'with' if lines else 'without'} lines"
+                said = compile_as_triton(lab, gpu, "told", plugin, lines)
+                expect(f"{what}: said", said, "")
+                found = re.findall(r"define amdgpu_kernel void @([a-zA-Z_][a-zA-Z0-9_]*)", (lab.folder / "told.llir").read_text())
+                expect(f"{what}: kernels", found, ["neighbours"])
+                program[0] = lab.folder / "told.co"
+                expect(f"{what}: code", functions_of(program[0])["neighbours"], functions_of(lab.folder / "bare.co")["neighbours"])
+                expect(f"{what}: results of the original", lab.plain_run(gpu, program), results)
+                result, told = lab.probe("memory", gpu, program)
+                expect(f"{what}: results", result.stdout, results)
+                kernel = told["kernels"][0]
+                expect(f"{what}: lanes of a wave", kernel["wave_size"], 64 if gpu == "mi210" else 32)
+                expect(f"{what}: merged", kernel.get("merged", []), [])
+                if lines:
+                    expect(f"{what}: sites", sites_of(told), TRITON_SITES)
+                    expect(f"{what}: as on the virtual GPU", counts_of(told), seen)
+                else:
+                    expect(f"{what}: sites", {("", *site[1:]) for site in TRITON_SITES}, sites_of(told))
+                result, counted = lab.probe("blocks,instructions,latency", gpu, program)
+                expect(f"{what}: results, counted", result.stdout, results)
+                waves = 4096 // kernel["wave_size"]
+                expect(f"{what}: waves", max(block["count"] for block in counted["kernels"][0]["handlers"]["blocks"]["blocks"]), waves)
+        unknown_target(options, lab, plugin)
+
+
+def sites_of(told):
+    return {(site.get("source", "").split("/")[-1], site["space"], site["access"].split("_")[0], site["lanes"])
+            for site in told["kernels"][0]["handlers"]["memory"]["sites"]}
+
+
+def counts_of(told):
+    """{(line, space): lanes} but for arguments, which machine code loads and the compiler's code does not."""
+    counts = collections.Counter()
+    for site in told["kernels"][0]["handlers"]["memory"]["sites"]:
+        if not site["instruction"].startswith("s_load"):
+            counts[site["source"].split("/")[-1], site["space"]] += site["lanes"]
+    return counts
+
+
+def unknown_target(options, lab, plugin):
+    """A module that says nowhere what GPU it is for: no twin rather than a wrong one, unless the user says it."""
+    said = compile_as_triton(lab, "rx6800xt", "unknown", plugin, constants=False)
+    expect("triton: no target: said", "neighbours: nothing says what GPU it is for" in said, True)
+    expect("triton: no target: twins", re.findall(r"\.wavetap", (lab.folder / "unknown.llir").read_text()), [])
+    said = compile_as_triton(lab, "rx6800xt", "named", plugin, constants=False, WAVETAP_PASS_TARGET="gfx1030")
+    expect("triton: named target: said", said, "")
+    program = [lab.folder / "named.co", "-l", "1024", "neighbours"]
+    expect("triton: named target: sites", sites_of(lab.probe("memory", "rx6800xt", program)[1]), TRITON_SITES)
+    no_plugin = run([f"{options.build}/bin/pass_as_triton", lab.folder / "triton.ll", "gfx1030", lab.folder / "no"], 1,
+                    env={**os.environ, "LLVM_PASS_PLUGIN_PATH": "/no/such/plugin.so"})
+    expect("triton: no plugin", "Could not load library '/no/such/plugin.so'" in no_plugin.stderr, True)
+
+
+def versions(options):
+    """LLVM 20 is in no suite of Debian: what the sources say by versions must be what is compiled for 21, which is."""
+    conditions = set()
+    for path in sorted((ROOT / "src/pass").iterdir()):
+        for condition in re.findall(r"^#\s*(?:el)?if (.*LLVM_VERSION_MAJOR.*)", path.read_text(), re.M):
+            simple = re.fullmatch(r"LLVM_VERSION_MAJOR (>=|<|>|<=|==) (\d+)", condition)
+            if simple is None:
+                sys.exit(f"{path.name}: #if {condition}: compare with one number, so that this test can read it")
+            conditions.add((simple[1], int(simple[2])))
+    expect("conditions", bool(conditions), True)
+    compare_with = {">=": int.__ge__, "<": int.__lt__, ">": int.__gt__, "<=": int.__le__, "==": int.__eq__}
+    for how, number in sorted(conditions):
+        expect(f"LLVM_VERSION_MAJOR {how} {number}: LLVM 20", compare_with[how](20, number), compare_with[how](21, number))
+
+
+def generic_targets(options):
+    """Targets that are families: gfx9-generic has 64 lanes in a wave, gfx10-3-generic 32."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, code = pathlib.Path(folder) / "kernel.hip", pathlib.Path(folder) / "kernel.co"
+        source.write_text('extern "C" __attribute__((global)) void f(int* p) { *p = 1; }\n')
+        for target, lanes in (("gfx9-generic", 64), ("gfx10-3-generic", 32), ("gfx11-generic", 32), ("gfx1100", 32), ("gfx942", 64)):
+            run(["clang++-19", f"-fpass-plugin={options.build}/lib/libwavetap_pass-19.so", "-x", "hip", "--cuda-device-only", "-nogpuinc",
+                 "-nogpulib", "-mcode-object-version=6", f"--offload-arch={target}", "--no-gpu-bundle-output", "-O2", source, "-o", code])
+            table = run(["llvm-readelf-19", "-p", ".wavetap.sites", code]).stdout
+            expect(f"{target}: lanes", re.findall(r"k f \d+ (\d+)", table), [str(lanes)])
+
+
 def compilers(options):
     if options.root:
         return sorted(path.name.split("-")[1] for path in (options.root / "usr/lib").glob("llvm-*")
@@ -851,7 +963,7 @@ def main():
     parser.add_argument("--clang", help="with --root: this version alone")
     parser.add_argument("--root", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("case", choices=["agree", "messages", "faults", "full_ring", "stopped_host", "damaged", "choices", "prepared", "record_sizes", "large_grid", "names", "hipcc", "latency",
-                                         "promises", "hidden", "parallel", "no_parameters", "plain_ir"])
+                                         "promises", "hidden", "parallel", "no_parameters", "plain_ir", "triton", "generic_targets", "versions"])
     options = parser.parse_args()
     options.build = pathlib.Path(options.build).resolve()
     globals()[options.case](options)

@@ -1,6 +1,6 @@
-// launcher CODE_OBJECT [-s THREADS] [-d GPUS] [-r TIMES] [-g] [-3] [-w] [-i] KERNEL…: runs kernels of kernels.hip and prints a
+// launcher CODE_OBJECT [-s THREADS] [-d GPUS] [-r TIMES] [-l BYTES] [-g] [-3] [-w] [-i] KERNEL…: runs kernels of kernels.hip and prints a
 // checksum of what each computes. Every thread has a stream of its own; -d: they take turns on the first GPUS GPUs; -r: the
-// code object is loaded, used and unloaded this often; -g: the launch is captured into a graph, which is launched three times;
+// code object is loaded, used and unloaded this often; -l: dynamic LDS; -g: the launch is captured into a graph, which is launched three times;
 // -3: a grid of three dimensions, where x alone does the work; -w: 66 000 workgroups of one work-item each; -i: ends
 // when there is a line to read.
 #include <hip/hip_runtime_api.h>
@@ -17,6 +17,7 @@ constexpr unsigned kItems = 4096, kGroup = 256, kManyGroups = 66000;
 
 struct Options {
   int threads = 1, gpus = 1, times = 1;
+  unsigned lds_bytes = 0;
   bool graph = false, is_3d = false, has_many_groups = false, waits = false;
 };
 
@@ -29,13 +30,14 @@ void check(hipError_t status, const char* what) {
 
 void launch(hipFunction_t kernel, hipStream_t stream, void** arguments, const Options& options) {
   if (options.is_3d)
-    CHECK(hipModuleLaunchKernel(kernel, kItems / kGroup, 2, 3, kGroup / 4, 2, 2, 0, stream,
-                                arguments, nullptr));
+    CHECK(hipModuleLaunchKernel(kernel, kItems / kGroup, 2, 3, kGroup / 4, 2, 2, options.lds_bytes,
+                                stream, arguments, nullptr));
   else if (options.has_many_groups)
-    CHECK(hipModuleLaunchKernel(kernel, kManyGroups, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr));
+    CHECK(hipModuleLaunchKernel(kernel, kManyGroups, 1, 1, 1, 1, 1, options.lds_bytes, stream,
+                                arguments, nullptr));
   else
-    CHECK(hipModuleLaunchKernel(kernel, kItems / kGroup, 1, 1, kGroup, 1, 1, 0, stream, arguments,
-                                nullptr));
+    CHECK(hipModuleLaunchKernel(kernel, kItems / kGroup, 1, 1, kGroup, 1, 1, options.lds_bytes,
+                                stream, arguments, nullptr));
 }
 
 void launch_graph(hipFunction_t kernel, hipStream_t stream, void** arguments,
@@ -119,6 +121,8 @@ int main(int argc, char** argv) {
     else if (std::strcmp(option, "-s") == 0) options.threads = std::atoi(argv[first]);
     else if (std::strcmp(option, "-d") == 0) options.gpus = std::atoi(argv[first]);
     else if (std::strcmp(option, "-r") == 0) options.times = std::atoi(argv[first]);
+    else if (std::strcmp(option, "-l") == 0)
+      options.lds_bytes = static_cast<unsigned>(std::atoi(argv[first]));
     else return 2;
   }
   for (int i = 0; i < options.times; ++i) run_all(argv[1], argv + first, argv + argc, options);
