@@ -14,6 +14,42 @@ constexpr uint64_t kChunk = 4096;
 // Of an entry of /proc/self/pagemap: there, or swapped out.
 constexpr uint64_t kPresent = uint64_t{3} << 62;
 
+// Which pages of the process somebody has touched, read in pieces: of a large copy every page is asked about.
+class TouchedPages {
+ public:
+  static constexpr uint64_t kMost = 512;
+  // `at_once`: pages.
+  explicit TouchedPages(uint64_t at_once = kMost) : at_once_(at_once) {}
+  TouchedPages(const TouchedPages&) = delete;
+  TouchedPages& operator=(const TouchedPages&) = delete;
+  ~TouchedPages() {
+    if (fd_ >= 0) sys::close(fd_);
+  }
+
+  bool contains(uint64_t address) {
+    const uint64_t page = address / sys::page_size();
+    if (page - first_ >= count_ && !read(page)) return true;  // nobody knows
+    return (entries_[page - first_] & kPresent) != 0;
+  }
+
+ private:
+  bool read(uint64_t page) {
+    if (fd_ < 0) fd_ = sys::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    if (fd_ < 0) return false;
+    first_ = page;
+    const int64_t got = sys::call(SYS_pread64, fd_, entries_, at_once_ * sizeof entries_[0],
+                                  page * sizeof entries_[0]);
+    count_ = got > 0 ? static_cast<uint64_t>(got) / sizeof entries_[0] : 0;
+    return count_ != 0;
+  }
+
+  const uint64_t at_once_;
+  int fd_ = -1;
+  uint64_t first_ = 0;
+  uint64_t count_ = 0;
+  uint64_t entries_[kMost];
+};
+
 }  // namespace
 
 bool starts_undefined(const Allocation& allocation) {
@@ -23,14 +59,8 @@ bool starts_undefined(const Allocation& allocation) {
 }
 
 bool InitTracking::host_has_touched(GpuAddr address) const noexcept {
-  // Opened anew each time: a child of fork() has pages of its own.
-  const int fd = sys::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return true;  // nobody knows
-  uint64_t entry = kPresent;
-  const uint64_t at = address.value / sys::page_size() * sizeof entry;
-  const int64_t got = sys::call(SYS_pread64, fd, &entry, sizeof entry, at);
-  sys::close(fd);
-  return got != sizeof entry || (entry & kPresent) != 0;
+  // Anew each time: a child of fork() has pages of its own.
+  return TouchedPages(1).contains(address.value);
 }
 
 void InitTracking::wrote(GpuAddr address, uint64_t size_bytes) noexcept {
@@ -50,6 +80,7 @@ void InitTracking::wrote(GpuAddr address, uint64_t size_bytes) noexcept {
 void InitTracking::copy_defined(uint64_t to, uint64_t from, uint64_t size_bytes) {
   sanitize::InitCursor written;
   written.use(&map_);
+  TouchedPages touched;
   for (uint64_t end = from + size_bytes, count = 0; from < end; from += count, to += count) {
     count = std::min({kChunk - from % kChunk, kChunk - to % kChunk, end - from});
     sanitize::InitMap* const map = map_.undefined();
@@ -57,7 +88,7 @@ void InitTracking::copy_defined(uint64_t to, uint64_t from, uint64_t size_bytes)
     undefined.use(map);
     const bool is_stored = map != nullptr && undefined.any_written(from, count);
     // Somebody may have written it whom nobody saw.
-    if (!is_stored && (written.all_written(from, count) || host_has_touched({from}))) {
+    if (!is_stored && (written.all_written(from, count) || touched.contains(from))) {
       written.mark(to, count);
       if (map != nullptr) undefined.unmark(to, count);
       continue;
@@ -93,12 +124,12 @@ void InitTracking::copied(GpuAddr to, GpuAddr from, uint64_t size_bytes) noexcep
 void InitTracking::look_for_gap(const Allocation& source, GpuAddr from, uint64_t size_bytes) {
   if (!on_gap_) return;
   sanitize::InitCursor cursor;
+  TouchedPages touched;
   if (sanitize::InitMap* const undefined = map_.undefined()) {
     cursor.use(undefined);
     uint64_t run = 0;
     uint64_t count = 0;
-    if (cursor.find_run(from.value, size_bytes, kLeastGap, &run, &count) &&
-        !host_has_touched({run}))
+    if (cursor.find_run(from.value, size_bytes, kLeastGap, &run, &count) && !touched.contains(run))
       return on_gap_(source, run, count);
   }
   cursor.use(&map_);
@@ -110,7 +141,7 @@ void InitTracking::look_for_gap(const Allocation& source, GpuAddr from, uint64_t
     const std::byte* const bytes = source.host + (gap - source.va);
     const bool is_untouched =
         std::all_of(bytes, bytes + count, [](std::byte byte) { return byte == std::byte{0}; });
-    if (is_untouched && !host_has_touched({gap})) return on_gap_(source, gap, count);
+    if (is_untouched && !touched.contains(gap)) return on_gap_(source, gap, count);
     from.value = gap + count;
   }
 }
