@@ -15,6 +15,7 @@
 #include "amd/hip_calls.h"
 #include "analysis/call_args.h"
 #include "store/trace.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -64,7 +65,9 @@ class HostCheck {
       return trace_.apis.start[a] < trace_.apis.start[b];
     });
     for (const uint32_t row : rows) take(row);
+    index_launches();
     for (Json& finding : report_.findings) {
+      name_launch(finding);
       name_allocation(finding);
       name_mover(finding, finding);
       if (finding.contains("other")) name_mover(finding["other"], finding);
@@ -78,10 +81,22 @@ class HostCheck {
   std::string_view name(uint32_t row) const { return trace_.str(trace_.apis.name[row]); }
   bool has_failed(uint32_t row) const { return !analysis::find_arg(args(row), "result").empty(); }
 
+  // An argument, or, as `p[3]`, a word of the structure that one is or points at.
+  std::optional<uint64_t> argument(uint32_t row, std::string_view argument_name) const {
+    const size_t bracket = argument_name.find('[');
+    std::string_view value = analysis::find_arg(args(row), argument_name.substr(0, bracket));
+    if (bracket == std::string_view::npos) return analysis::parse_number(value);
+    const std::vector<std::string> words = util::split(value, ' ');
+    const std::string_view index = argument_name.substr(bracket + 1);
+    const std::optional<uint64_t> at =
+        analysis::parse_number(index.substr(0, index.empty() ? 0 : index.size() - 1));
+    return at && *at < words.size() ? analysis::parse_number(words[*at]) : std::nullopt;
+  }
+
   std::optional<uint64_t> number(uint32_t row, const amd::HipCall& call, HipRole role) const {
-    const std::string_view argument = amd::argument_of(call, role);
-    if (argument.empty() || argument.find('|') != std::string_view::npos) return std::nullopt;
-    return analysis::parse_number(analysis::find_arg(args(row), argument));
+    const std::string_view wanted = amd::argument_of(call, role);
+    if (wanted.empty() || wanted.find('|') != std::string_view::npos) return std::nullopt;
+    return argument(row, wanted);
   }
 
   void take(uint32_t row) {
@@ -95,7 +110,7 @@ class HostCheck {
       case HipDoes::kAllocateHost: {
         // Those that tell no size (arrays, pitched memory) are known by address alone.
         if (!pointer || *pointer == 0 || has_failed(row)) return;
-        process.live[*pointer] = {number(row, *call, HipRole::kBytes).value_or(0), row};
+        process.live[*pointer] = {bytes_of(row, *call), row};
         process.allocated[*pointer] = row;
         process.freed.erase(*pointer);
         return;
@@ -159,9 +174,42 @@ class HostCheck {
     }
   }
 
+  // What an allocation has; 0: that is not known.
+  uint64_t bytes_of(uint32_t row, const amd::HipCall& call) const {
+    if (const std::optional<uint64_t> bytes = number(row, call, HipRole::kBytes)) return *bytes;
+    const std::optional<uint64_t> rows = number(row, call, HipRole::kHeight);
+    return argument(row, "pitch").value_or(0) * rows.value_or(0);
+  }
+
+  // How many bytes lie between an end of a copy and the last one that is copied from or to there; of a rectangle with what
+  // is between its rows.
+  std::optional<uint64_t> reach(uint32_t row, const amd::HipCall& call, HipRole role) const {
+    if (const std::optional<uint64_t> bytes = number(row, call, HipRole::kBytes)) return bytes;
+    const std::optional<uint64_t> width = number(row, call, HipRole::kWidth);
+    const std::optional<uint64_t> height = number(row, call, HipRole::kHeight);
+    if (!width || !height || *width == 0 || *height == 0) return std::nullopt;
+    const bool is_source = role == HipRole::kSrc;
+    if (name(row).starts_with("hipMemcpy3D")) {
+      // hipMemcpy3DParms: position, then pointer, pitch, width and rows of a layer, of each end; the extent.
+      const auto word = [&](int number_of) {
+        return argument(row, fmt::format("p[{}]", number_of)).value_or(0);
+      };
+      const int at = is_source ? 1 : 9;
+      const uint64_t depth = word(18);
+      if (word(at - 1) != 0 || depth == 0) return std::nullopt;  // an array
+      return ((word(at + 2) + depth - 1) * word(at + 6) + word(at + 1) + *height - 1) *
+                 word(at + 4) +
+             word(at) + *width;
+    }
+    std::optional<uint64_t> pitch = argument(row, is_source ? "spitch" : "dpitch");
+    if (!pitch) pitch = argument(row, "pitch");
+    if (!pitch || name(row).find("Array") != std::string_view::npos) return std::nullopt;
+    return (*height - 1) * *pitch + *width;
+  }
+
   void check_extent(uint32_t row, const amd::HipCall& call, HipRole role, uint64_t address,
                     const Process& process) {
-    const std::optional<uint64_t> bytes = number(row, call, HipRole::kBytes);
+    const std::optional<uint64_t> bytes = reach(row, call, role);
     if (!bytes || *bytes == 0) return;
     const char* verb = role == HipRole::kSrc ? "reads" : "writes";
     if (const auto* block = around(process, address)) {
@@ -188,6 +236,48 @@ class HostCheck {
           fmt::format("{} not destroyed when the program ended", kHandles[handle.first].what));
   }
 
+  // When the kernels of each process ran, and which calls launched them; of those without times, when they were launched.
+  void index_launches() {
+    const auto add = [&](uint32_t api, store::Str kernel, int64_t start) {
+      if (api == store::kNoRow) return;
+      const int64_t pid = trace_.threads[trace_.apis.thread[api]].pid;
+      launches_[{pid, std::string(trace_.str(kernel))}].emplace_back(start, api);
+    };
+    std::set<uint32_t> has_run;
+    for (size_t i = 0; i < trace_.links.size(); ++i) {
+      const uint32_t op = trace_.links.op[i];
+      if (op == store::kNoRow) continue;
+      add(trace_.links.api[i], trace_.ops.name(op), trace_.ops.start[op]);
+      has_run.insert(trace_.links.api[i]);
+    }
+    // A fault leaves none.
+    for (const store::KernelLaunch& launch : trace_.launches)
+      if (launch.api != store::kNoRow && has_run.count(launch.api) == 0)
+        add(launch.api, launch.kernel, trace_.apis.start[launch.api]);
+    for (auto& [kernel, launches] : launches_) std::sort(launches.begin(), launches.end());
+  }
+
+  // The row of the call that launched a kernel which was running, or had just ended, at a time.
+  std::optional<uint32_t> launch_of(int64_t pid, const std::string& kernel, int64_t time_ns) const {
+    const auto known = launches_.find({pid, kernel});
+    if (known == launches_.end()) return std::nullopt;
+    const auto behind =
+        std::upper_bound(known->second.begin(), known->second.end(), time_ns,
+                         [](int64_t time, const std::pair<int64_t, uint32_t>& launch) {
+                           return time < launch.first;
+                         });
+    if (behind == known->second.begin()) return std::nullopt;
+    return std::prev(behind)->second;
+  }
+
+  void name_launch(Json& finding) {
+    if (!finding.contains("kernel") || !finding.contains("time_ns")) return;
+    const std::optional<uint32_t> row =
+        launch_of(finding.value("pid", int64_t{0}), util::text_in(finding, "kernel"),
+                  finding.value("time_ns", int64_t{0}));
+    if (row) finding["launch"] = Json{{"call", name(*row)}, {"stack", stack_of(*row)}};
+  }
+
   // Who allocated and who freed the memory that a kernel used wrongly.
   void name_allocation(Json& finding) {
     if (!finding.contains("allocation")) return;
@@ -196,8 +286,10 @@ class HostCheck {
         analysis::parse_number(finding["allocation"].value("address", std::string()));
     if (process == processes_.end() || !address) return;
     const auto note = [&](const char* key, const std::map<uint64_t, uint32_t>& calls) {
-      if (const auto call = calls.find(*address); call != calls.end())
-        finding["allocation"][key] = caller(call->second);
+      const auto call = calls.find(*address);
+      if (call == calls.end()) return;
+      finding["allocation"][key] = caller(call->second);
+      finding["allocation"][fmt::format("{}_stack", key)] = stack_of(call->second);
     };
     note("allocated_by", process->second.allocated);
     if (finding["allocation"].value("freed", 0) != 0) note("freed_by", process->second.freed);
@@ -296,6 +388,8 @@ class HostCheck {
   const sanitize::ToolSet& tools_;
   SanitizeReport& report_;
   std::map<int64_t, Process> processes_;  // by pid
+  // By process and kernel: start, and row of the call.
+  std::map<std::pair<int64_t, std::string>, std::vector<std::pair<int64_t, uint32_t>>> launches_;
   std::map<std::string, size_t> by_place_;
 };
 
@@ -306,7 +400,8 @@ bool looks_at_calls(const sanitize::ToolSet& tools) {
 }
 
 bool needs_recording(const sanitize::ToolSet& tools) {
-  return looks_at_calls(tools) || tools.has(sanitize::Tool::kRacecheck);
+  return looks_at_calls(tools) || tools.has(sanitize::Tool::kRacecheck) ||
+         tools.has(sanitize::Tool::kMemcheck);
 }
 
 Status find_host_mistakes(const std::string& trace_path, const sanitize::ToolSet& tools,

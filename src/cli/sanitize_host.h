@@ -14,7 +14,7 @@ namespace wavetap::cli {
 // Whether one of the tools finds mistakes in calls, and nothing where there are none.
 bool looks_at_calls(const sanitize::ToolSet& tools);
 // Whether the calls of a program have to be recorded for them, with arguments and stacks: racecheck names those
-// behind copies.
+// behind copies, memcheck hears of pools, and both name who launched a kernel.
 bool needs_recording(const sanitize::ToolSet& tools);
 
 // Adds findings to the report, folded by kind, call and stack, and what calls tell about those that are there.

@@ -16,14 +16,16 @@ struct SanitizeReport {
   std::string tools;  // as the command line takes them
   // One per kernel, instruction and kind, in the order they were met. Keys as in the lines.
   std::vector<nlohmann::ordered_json> findings;
-  uint64_t checked = 0;     // dispatches
-  uint64_t skipped = 0;     // because the user did not choose them
-  uint64_t unwatched = 0;   // although the user did
-  uint64_t faulted = 0;     // of those checked
-  uint64_t dropped = 0;     // instances of findings for which there was no room
-  uint64_t losses = 0;      // lines that a killed process left unfinished
-  uint64_t orders = 1;      // in which workgroups and waves were run
-  uint64_t suppressed = 0;  // findings
+  uint64_t checked = 0;             // dispatches
+  uint64_t skipped = 0;             // because the user did not choose them
+  uint64_t unwatched = 0;           // although the user did
+  uint64_t faulted = 0;             // of those checked
+  uint64_t dropped = 0;             // instances of findings for which there was no room
+  uint64_t shadow_bytes = 0;        // racecheck's memory, the most for one dispatch
+  uint64_t losses = 0;              // lines that a killed process left unfinished
+  uint64_t depending_on_order = 0;  // dispatches in which flags, atomics or locks order waves
+  uint64_t orders = 1;              // in which workgroups and waves were run
+  uint64_t suppressed = 0;          // findings
   std::vector<std::string> unused_suppressions;  // as they are in the file
 
   uint64_t errors() const;  // findings that are

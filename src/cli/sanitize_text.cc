@@ -133,9 +133,8 @@ std::string call_text(const Json& side) {
       side.contains("arguments") ? "(" + without_bars(util::text_in(side, "arguments")) + ")" : "";
   return util::text_in(side, "call") + arguments;
 }
-std::string stack_text(const Json& side) {
+std::string stack_text(const Json& side, const char* lead = "from") {
   std::string text;
-  const char* lead = "from";
   for (const Json& frame : side.value("stack", Json::array())) {
     text += fmt::format("  {:<8} {}\n", lead, frame.get<std::string>());
     lead = "";
@@ -168,6 +167,20 @@ std::string host_text(const Json& finding) {
   return text + "\n";
 }
 
+// Who allocated the memory, and who freed it, with those who called them.
+std::string owners_text(const Json& allocation) {
+  std::string text;
+  for (const char* key : {"allocated_by", "freed_by"}) {
+    const std::string who = util::text_in(allocation, key);
+    if (who.empty()) continue;
+    text += fmt::format("           {} {}\n", *key == 'a' ? "allocated by" : "freed by", who);
+    const Json stack = allocation.value(fmt::format("{}_stack", key), Json::array());
+    for (size_t i = 1; i < stack.size(); ++i)
+      text += fmt::format("             {}\n", stack[i].get<std::string>());
+  }
+  return text;
+}
+
 std::string finding_text(const Json& finding) {
   if (finding.contains("call")) return host_text(finding);
   std::string text = fmt::format("{}\n  kernel   {}\n  at       {}\n", headline(finding),
@@ -176,12 +189,14 @@ std::string finding_text(const Json& finding) {
   if (finding.contains("detail"))
     text += fmt::format("  detail   {}\n", util::text_in(finding, "detail"));
   if (finding.contains("access")) text += fmt::format("  address  {}\n", address_text(finding));
-  if (finding.contains("allocation"))
-    for (const char* key : {"allocated_by", "freed_by"})
-      if (const std::string who = util::text_in(finding["allocation"], key); !who.empty())
-        text += fmt::format("           {} {}\n", *key == 'a' ? "allocated by" : "freed by", who);
+  if (finding.contains("allocation")) text += owners_text(finding["allocation"]);
   text += fmt::format("  by       {}\n", who_text(finding));
+  if (finding.contains("launch")) text += stack_text(finding["launch"], "launched");
   if (finding.contains("other")) text += other_text(finding["other"]);
+  if (finding.contains("bytes"))
+    return text + fmt::format("  in all   {}, {}, not freed when the program ended\n",
+                              counted(util::count_in(finding, "times"), "block", "blocks"),
+                              counted(util::count_in(finding, "bytes"), "byte", "bytes"));
   const std::string times = counted(util::count_in(finding, "times"), "execution", "executions");
   const uint64_t lanes = util::count_in(finding, "lane_count");
   text += lanes == 0 ? fmt::format("  in all   {} of the instruction by a wave\n", times)
@@ -202,6 +217,11 @@ std::string reservations(const SanitizeReport& report) {
   add(report.dropped, "instance is", "instances are",
       "not shown: one dispatch had more findings than are kept");
   add(report.losses, "line was", "lines were", "lost: a process was killed while it wrote");
+  add(report.depending_on_order, "dispatch", "dispatches",
+      report.orders > 1
+          ? "with flags or locks: which races are found there depends on the order of waves"
+          : "with flags or locks: which races are found there depends on the order of waves; --seeds "
+            "N tries more of them");
   if (report.orders > 1)
     text += fmt::format("sanitize: {} orders of workgroups and waves were tried\n", report.orders);
   add(report.suppressed, "finding is", "findings are", "suppressed");

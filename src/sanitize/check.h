@@ -20,6 +20,10 @@ class Check : public emu::Watcher {
   virtual bool keeps_state() const noexcept { return false; }
   // Before a dispatch: to be watched for the sake of later ones, with nothing to find in it.
   virtual void set_quiet(bool is_quiet) noexcept { (void)is_quiet; }
+  // Of the last dispatch: what it finds may depend on the order in which waves ran.
+  virtual bool depends_on_order() const noexcept { return false; }
+  // Memory that it took for one dispatch, the most so far; 0: not worth telling.
+  virtual uint64_t most_shadow_bytes() const noexcept { return 0; }
   FindingTable& findings() { return findings_; }
 
  private:

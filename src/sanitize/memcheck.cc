@@ -5,6 +5,7 @@
 
 #include "emu/wave.h"
 #include "isa/program.h"
+#include "sanitize/device_heap.h"
 
 namespace wavetap::sanitize {
 namespace {
@@ -137,6 +138,13 @@ bool Memcheck::judge(const emu::WatchPoint& at, const MemoryAccess& access, uint
   const Neighbour beside = map_->neighbour({address});
   if (is_allowed(memory, address, access.writes()) && is_allowed(memory, last, access.writes())) {
     uint64_t end = beside.begin + beside.size_bytes;
+    if (access.writes() && !is_quiet_ && map_->is_read_only({address})) {
+      *kind = Kind::kNoAccess;
+      return true;
+    }
+    // The heap's own data lies between its blocks.
+    DeviceHeap* const heap = beside.is_block ? map_->heap() : nullptr;
+    if (heap != nullptr && heap->is_library(at.pc.value)) return false;
     if (beside.is_block && (beside.freed || beside.relation == Relation::kBefore)) {
       *kind = beside.freed ? Kind::kUseAfterFree : Kind::kOutOfBounds;
       return true;

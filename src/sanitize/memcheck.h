@@ -25,6 +25,8 @@ namespace wavetap::sanitize {
 class Memcheck final : public Check {
  public:
   void begin(const MemoryMap& map) noexcept override;
+  // The runtime's own kernels may write what those of the program may only read.
+  void set_quiet(bool is_quiet) noexcept override { is_quiet_ = is_quiet; }
 
   emu::Wants wants(const isa::Program& program, int32_t index) noexcept override;
   bool screen(const emu::WatchPoint& at, const emu::ByteSpan* span) noexcept override;
@@ -53,6 +55,7 @@ class Memcheck final : public Check {
             uint64_t limit_bytes);
 
   const MemoryMap* map_ = nullptr;
+  bool is_quiet_ = false;
   uint64_t epoch_ = 0;
   std::vector<Block> blocks_;  // of that epoch
   std::array<Hint, kHints> hints_ = {};

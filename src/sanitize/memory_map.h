@@ -10,7 +10,8 @@
 
 namespace wavetap::sanitize {
 
-class InitMap;  // init_map.h
+class InitMap;     // init_map.h
+class DeviceHeap;  // device_heap.h
 
 // Bytes that are right to use.
 struct Block {
@@ -34,6 +35,13 @@ class MemoryMap {
   virtual Neighbour neighbour(GpuAddr address) const noexcept = 0;
   // Which bytes have been written; null: nobody knows.
   virtual InitMap* initialised() const noexcept { return nullptr; }
+  // Inside a part of a code object that is only to be read.
+  virtual bool is_read_only(GpuAddr address) const noexcept {
+    (void)address;
+    return false;
+  }
+  // What kernels allocate themselves; null: nobody looks.
+  virtual DeviceHeap* heap() const noexcept { return nullptr; }
   // Whether the host may have written around the address through a mapping of its own.
   virtual bool host_has_touched(GpuAddr address) const noexcept {
     (void)address;

@@ -52,7 +52,10 @@ class Racecheck final : public Check {
   void after(const emu::WatchPoint& at) noexcept override;
 
   // The most that shadow memory has taken in a dispatch.
-  uint64_t most_shadow_bytes() const { return most_shadow_bytes_; }
+  bool depends_on_order() const noexcept override {
+    return groups_synchronise_ || waves_synchronise_;
+  }
+  uint64_t most_shadow_bytes() const noexcept override { return most_shadow_bytes_; }
 
  private:
   struct Group;

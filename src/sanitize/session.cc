@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "sanitize/device_heap.h"
 #include "sanitize/fpcheck.h"
 #include "sanitize/initcheck.h"
 #include "sanitize/memcheck.h"
@@ -35,15 +36,23 @@ Session::Session(const SessionOptions& options) {
   const auto add = [this](std::unique_ptr<Check> check) {
     if (check != nullptr) checks_.push_back(std::move(check));
   };
+  // Before the others: what a kernel is given is its own from the next instruction on.
+  if (options.tools.has(Tool::kMemcheck) || options.tools.has(Tool::kLeakcheck))
+    add(std::make_unique<HeapWatch>());
   for (const ToolRow& row : tool_rows()) {
     if (!options.tools.has(row.tool)) continue;
     add(make_check(row.tool));
+    if (row.tool == Tool::kSynccheck) synccheck_ = static_cast<Synccheck*>(checks_.back().get());
     if (row.tool == Tool::kWaitcheck) add(std::make_unique<WaitStates>());
     if (row.tool == Tool::kInitcheck) add(std::make_unique<Initcheck>(Initcheck::Loads::kAll));
   }
 }
 
 Session::~Session() = default;
+
+void Session::set_tell_now(TellNow tell) {
+  if (synccheck_ != nullptr) synccheck_->set_tell(std::move(tell));
+}
 
 void Session::choose(const MemoryMap& map, bool moves_memory) {
   watchers_.clear();
@@ -82,6 +91,8 @@ SessionFindings Session::take() {
     std::vector<Finding> findings = check->findings().take(&dropped);
     std::move(findings.begin(), findings.end(), std::back_inserter(all.findings));
     all.dropped += dropped;
+    all.shadow_bytes += check->most_shadow_bytes();
+    all.depends_on_order |= check->depends_on_order();
   }
   return all;
 }

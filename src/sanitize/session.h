@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -24,11 +25,19 @@ struct SessionOptions {
   ToolSet tools = ToolSet::defaults();
 };
 
+// Findings that cannot wait until the dispatch is over: it may never be. Called inside a slice (emu/watch.h). When it ends
+// after all, they were none.
+using TellNow = std::function<void(const Finding& finding)>;
+
 // What one dispatch gave.
 struct SessionFindings {
   std::vector<Finding> findings;  // tool by tool, in order of addresses
+  bool depends_on_order = false;  // what was found may; in another order there may be more
+  uint64_t shadow_bytes = 0;      // that tools took, the most so far
   uint64_t dropped = 0;           // instances of findings for which there was no room
 };
+
+class Synccheck;
 
 class Session {
  public:
@@ -36,6 +45,8 @@ class Session {
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
+
+  void set_tell_now(TellNow tell);
 
   // Before a dispatch. `map` lives until take().
   void begin(const MemoryMap& map);
@@ -52,6 +63,7 @@ class Session {
   void choose(const MemoryMap& map, bool moves_memory);
 
   std::vector<std::unique_ptr<Check>> checks_;
+  Synccheck* synccheck_ = nullptr;  // one of them
   const MemoryMap* map_ = nullptr;
   std::vector<emu::Watcher*> watchers_;
   std::vector<emu::Watcher*> keepers_;  // those that see every dispatch

@@ -22,6 +22,7 @@ struct Synccheck::Group {
     bool is_waiting = false;
     uint64_t absent = 0;   // lanes that were off at that barrier and have not been seen since
     uint64_t present = 0;  // those that were on
+    Spin spin;
   };
   std::vector<Wave> waves;
 };
@@ -82,7 +83,10 @@ emu::Wants Synccheck::wants(const isa::Program& program, int32_t index) noexcept
     case isa::Family::kFlat:
     case isa::Family::kMubuf:
       // Here lanes show that went round a barrier.
-      return {.accessing = has_barrier_, .screens = true, .rows_suffice = true};
+      return {.accessing = has_barrier_,
+              .accessed = Spins::may_wait(inst),
+              .screens = true,
+              .rows_suffice = true};
     default: return {};
   }
 }
@@ -114,6 +118,7 @@ void Synccheck::workgroup_began(const emu::Workgroup& group, void*& state) noexc
   mine->waves.resize(group.waves.size());
   for (const emu::Wave& wave : group.waves) mine->waves[wave.wave_in_group].lanes = wave.exec();
   state = mine.release();
+  spins_.workgroup_began();
 }
 
 void Synccheck::barrier_reached(const emu::Wave& wave, GpuAddr pc, void*& state) noexcept {
@@ -156,6 +161,7 @@ void Synccheck::workgroup_ended(const emu::Workgroup& group, void*& state) noexc
   const std::unique_ptr<Group> mine(static_cast<Group*>(state));
   state = nullptr;
   if (mine == nullptr) return;
+  spins_.workgroup_ended();
   const emu::Wave* waiting = nullptr;
   const emu::Wave* busy = nullptr;
   for (const emu::Wave& wave : group.waves) {
@@ -210,6 +216,12 @@ void Synccheck::before(const emu::WatchPoint& at) noexcept {
 // Asked here where others want more than the accesses, and screen() is not.
 void Synccheck::accessing(const emu::WatchPoint& at, std::span<const emu::MemoryAccess>) noexcept {
   screen(at, nullptr);
+}
+
+void Synccheck::accessed(const emu::WatchPoint& at,
+                         std::span<const emu::MemoryAccess> accesses) noexcept {
+  Group& group = *static_cast<Group*>(at.state);
+  spins_.accessed(at, accesses, group.waves[at.wave.wave_in_group].spin, map_);
 }
 
 }  // namespace wavetap::sanitize

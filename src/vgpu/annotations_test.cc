@@ -9,8 +9,8 @@ using What = Annotations::What;
 
 std::vector<std::pair<uint64_t, uint64_t>> usable(const Annotations& of) {
   std::vector<std::pair<uint64_t, uint64_t>> parts;
-  for (const AddressRange& part : of.usable({0x1000, 0x5000}))
-    parts.emplace_back(part.begin, part.end);
+  for (const UsableRange& part : of.usable({0x1000, 0x5000}))
+    parts.emplace_back(part.range.begin, part.range.end);
   return parts;
 }
 
@@ -48,6 +48,51 @@ TEST(Annotations, NamesTheBlockNextToAnAddress) {
   annotations.annotate(What::kBlock, 0x2180, 0x20);  // given out anew, in part
   EXPECT_FALSE(annotations.nearest(0x2190)->freed);
   EXPECT_EQ(annotations.nearest(0x2150)->block.begin, 0x2180u);
+}
+
+TEST(Annotations, HostMemoryIsUsableWhereItWasMadeVisibleAndAllAroundItAfterwards) {
+  Annotations annotations;
+  using Parts = std::vector<std::pair<uint64_t, uint64_t>>;
+  annotations.add_locked(0x2080, {0x2000, 0x3000}, {0x2080, 0x2100});
+  annotations.add_locked(0x2200, {0x2000, 0x3000}, {0x2200, 0x2210});
+  EXPECT_EQ(usable(annotations),
+            (Parts{{0x1000, 0x2000}, {0x2080, 0x2100}, {0x2200, 0x2210}, {0x3000, 0x5000}}));
+  annotations.remove_locked(0x2080);
+  EXPECT_EQ(usable(annotations), (Parts{{0x1000, 0x2000}, {0x2200, 0x2210}, {0x3000, 0x5000}}));
+  annotations.remove_locked(0x2080);  // nobody knows it any more
+  annotations.remove_locked(0x2200);
+  EXPECT_EQ(usable(annotations), (Parts{{0x1000, 0x5000}}));
+  // At an address of the GPU's own it is like memory that was freed.
+  annotations.add_locked(0x70080, {0x2000, 0x3000}, {0x2080, 0x2100});
+  annotations.remove_locked(0x70080);
+  EXPECT_TRUE(annotations.nearest(0x2080)->freed);
+}
+
+TEST(Annotations, PartsThatAreOnlyToBeReadAreCutOut) {
+  Annotations annotations;
+  annotations.add_read_only({0x2000, 0x2800});
+  const std::vector<UsableRange> parts = annotations.usable({0x1000, 0x5000});
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_FALSE(parts[0].is_read_only);
+  EXPECT_TRUE(parts[1].is_read_only);
+  EXPECT_EQ(parts[1].range.begin, 0x2000u);
+  EXPECT_EQ(parts[1].range.end, 0x2800u);
+  EXPECT_EQ(parts[2].range.begin, 0x2800u);
+  EXPECT_TRUE(annotations.is_read_only(0x27ff));
+  EXPECT_FALSE(annotations.is_read_only(0x2800));
+}
+
+TEST(Annotations, ABlockMakesAPoolOfWhatIsAroundIt) {
+  Annotations annotations;
+  using Parts = std::vector<std::pair<uint64_t, uint64_t>>;
+  annotations.add_block({0x2000, 0x3000}, {0x2000, 0x2010});
+  annotations.add_block({0x2000, 0x3000}, {0x2100, 0x2110});
+  EXPECT_EQ(usable(annotations),
+            (Parts{{0x1000, 0x2000}, {0x2000, 0x2010}, {0x2100, 0x2110}, {0x3000, 0x5000}}));
+  EXPECT_TRUE(annotations.has_block(0x2100));
+  annotations.annotate(What::kBlockEnd, 0x2100, 0);
+  EXPECT_FALSE(annotations.has_block(0x2100));
+  EXPECT_TRUE(annotations.nearest(0x2104)->freed);
 }
 
 TEST(Annotations, EveryChangeMovesTheEpoch) {

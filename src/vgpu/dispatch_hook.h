@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "emu/engine.h"
 #include "sanitize/footprint.h"
+#include "vgpu/annotations.h"
 
 namespace wavetap::vgpu {
 
@@ -99,6 +100,13 @@ class DispatchHook {
     (void)index;
     (void)ranges;
   }
+  // On a thread of the program's: a pool of the runtime's has handed out `block`, a part of `around`; and takes back the
+  // one that begins at `address`, in the order of a stream: what was submitted before may use it still.
+  virtual void pool_block_began(AddressRange around, AddressRange block) noexcept {
+    (void)around;
+    (void)block;
+  }
+  virtual void pool_block_ended(uint64_t address) noexcept { (void)address; }
   // On a thread of the program's: a call that copies memory begins, and is over. What the host itself has copied
   // in it nobody saw; `ranges` is what the call was asked for. The number goes from one to the other; 0: none.
   virtual uint64_t host_copy_began() noexcept { return 0; }

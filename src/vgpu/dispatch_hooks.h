@@ -14,7 +14,7 @@ namespace wavetap::vgpu {
 // What hooks are made from. Everything outlives them.
 struct HookContext {
   const Config& config;
-  const AllocationTable& allocations;  // what is at which address, now
+  AllocationTable& allocations;  // what is at which address, now
   std::span<Gpu* const> gpus = {};
 };
 

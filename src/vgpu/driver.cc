@@ -231,6 +231,24 @@ bool Driver::vacate_fd(int fd) {
   return true;
 }
 
+void Driver::note_locked(uint64_t host, uint64_t va, uint64_t size_bytes) {
+  const std::optional<Allocation> around = allocations_->lookup({va});
+  if (!around || size_bytes > around->va + around->size_bytes - va) return;
+  allocations_->annotations().add_locked(host, {around->va, around->va + around->size_bytes},
+                                         {va, va + size_bytes});
+}
+
+void Driver::pool_block_began(uint64_t va, uint64_t size_bytes) noexcept {
+  const std::optional<Allocation> around = allocations_->lookup({va});
+  if (!around || size_bytes > around->va + around->size_bytes - va) return;
+  for (DispatchHook* hook : hooks_)
+    hook->pool_block_began({around->va, around->va + around->size_bytes}, {va, va + size_bytes});
+}
+
+void Driver::pool_block_ended(uint64_t va) noexcept {
+  for (DispatchHook* hook : hooks_) hook->pool_block_ended(va);
+}
+
 uint64_t Driver::host_copy_began() noexcept {
   uint64_t number = 0;
   for (DispatchHook* hook : hooks_)

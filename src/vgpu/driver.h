@@ -71,6 +71,13 @@ class Driver {
   void note_requested_size(uint64_t va, uint64_t size_bytes) {
     allocations_->set_requested(va, size_bytes);
   }
+  // Host memory that the runtime has made visible at `va`, in whole pages; and has taken away again.
+  void note_locked(uint64_t host, uint64_t va, uint64_t size_bytes);
+  void forget_locked(uint64_t host) { allocations_->annotations().remove_locked(host); }
+  // Memory that a pool of the runtime's (hipMallocAsync) has handed out; it takes it back behind what was submitted by
+  // now. DispatchHook::pool_block_ended().
+  void pool_block_began(uint64_t va, uint64_t size_bytes) noexcept;
+  void pool_block_ended(uint64_t va) noexcept;
   // Around a call of the program's that copies memory, on its thread: DispatchHook::host_copied(). One hook at
   // most wants to know.
   uint64_t host_copy_began() noexcept;

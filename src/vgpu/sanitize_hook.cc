@@ -34,16 +34,18 @@ uint64_t monotonic_ns() {
 }
 
 // What the kernel's arguments point at, as the dispatch has them.
-std::vector<sanitize::PointerArgument> pointers_of(KernelFinder& finder, const DispatchView& view) {
-  const GpuAddr kernel_object = view.dispatch.kernel_object;
-  const KernelPlace kernel = finder.find(view.gpu, view.memory, kernel_object, kernel_object);
+std::vector<sanitize::PointerArgument> pointers_of(KernelFinder& finder, Gpu& gpu,
+                                                   GuestMemory& memory,
+                                                   const emu::Dispatch& dispatch) {
+  const GpuAddr kernel_object = dispatch.kernel_object;
+  const KernelPlace kernel = finder.find(gpu, memory, kernel_object, kernel_object);
   std::vector<sanitize::PointerArgument> pointers;
   size_t number = 0;
   for (const codeobj::KernelArg& arg : kernel.args) {
     if (arg.is_hidden()) continue;
     uint64_t value = 0;
     if (arg.value_kind == "global_buffer" && arg.size_bytes == sizeof value &&
-        view.memory.read(view.dispatch.kernarg + arg.offset, &value, sizeof value))
+        memory.read(dispatch.kernarg + arg.offset, &value, sizeof value))
       pointers.push_back({number, arg.name, value});
     ++number;
   }
@@ -76,8 +78,9 @@ void AllocationMap::list(std::vector<sanitize::Block>& blocks) const noexcept {
     const bool writable = allocation.origin != AllocationOrigin::kSvm &&
                           (allocation.flags & amd::kKfdAllocWritable) != 0;
     const AddressRange all{allocation.va, allocation.va + used_bytes(allocation)};
-    for (const AddressRange& part : table_.annotations().usable(all))
-      blocks.push_back({part.begin, part.end, writable, starts_undefined(allocation)});
+    for (const UsableRange& part : table_.annotations().usable(all))
+      blocks.push_back({part.range.begin, part.range.end, writable && !part.is_read_only,
+                        starts_undefined(allocation)});
   });
 }
 
@@ -103,12 +106,15 @@ Neighbour AllocationMap::neighbour(GpuAddr address) const noexcept {
   return beside;
 }
 
-SanitizeHook::SanitizeHook(const Config& config, const AllocationTable& allocations,
+SanitizeHook::SanitizeHook(const Config& config, AllocationTable& allocations,
                            std::span<Gpu* const> gpus)
     : path_(config.findings_file),
       pattern_(config.sanitize_kernels),
       launches_(format::LaunchList::of_checked(config.sanitize_launches)),
-      kernels_([this](const KnownKernel& kernel) { return pattern_.matches(kernel.name); }),
+      kernels_([this](const KnownKernel& kernel) {
+        if (heap_ != nullptr) code_scan_.look(*heap_, allocations_.annotations());
+        return pattern_.matches(kernel.name);
+      }),
       allocations_(allocations),
       first_gpu_(gpus.front()) {
   // The command line has checked them.
@@ -121,8 +127,21 @@ SanitizeHook::SanitizeHook(const Config& config, const AllocationTable& allocati
         });
     for (Gpu* const gpu : gpus) gpu->space.set_write_observer(tracking_.get());
   }
+  if (options_.tools.has(sanitize::Tool::kMemcheck) ||
+      options_.tools.has(sanitize::Tool::kLeakcheck)) {
+    Annotations& bounds = allocations.annotations();
+    heap_ = std::make_unique<sanitize::DeviceHeap>(sanitize::DeviceHeap::Listener{
+        [&bounds](uint64_t slab, uint64_t address, uint64_t size_bytes) {
+          bounds.add_block({slab, slab + sanitize::DeviceHeap::kSlabBytes},
+                           {address, address + size_bytes});
+        },
+        [&bounds](uint64_t address) {
+          bounds.annotate(Annotations::What::kBlockEnd, address, 0);
+        }});
+  }
   for (uint32_t gpu = 0; gpu < kMaxGpus; ++gpu)
-    maps_.push_back(std::make_unique<AllocationMap>(allocations, gpu, tracking_.get()));
+    maps_.push_back(
+        std::make_unique<AllocationMap>(allocations, gpu, tracking_.get(), heap_.get()));
 }
 
 bool SanitizeHook::is_chosen(const KnownKernel& kernel) {
@@ -136,7 +155,13 @@ bool SanitizeHook::is_chosen(const KnownKernel& kernel) {
 
 SanitizeHook::Checking* SanitizeHook::take() {
   const std::lock_guard lock(mutex_);
-  if (idle_.empty()) return new (std::nothrow) Checking(options_);
+  if (idle_.empty()) {
+    auto* const made = new (std::nothrow) Checking(options_);
+    if (made != nullptr)
+      made->session.set_tell_now(
+          [this, made](const Finding& finding) { tell_now(*made, finding); });
+    return made;
+  }
   Checking* checking = idle_.back().release();
   idle_.pop_back();
   return checking;
@@ -153,18 +178,25 @@ void* SanitizeHook::before(DispatchView& view) noexcept {
   const bool chosen = kernel == nullptr || is_chosen(*kernel);
   const bool marks = options_.tools.has(sanitize::Tool::kRacecheck) && view.queue != nullptr &&
                      races_.order().has_several();
-  if (!chosen && tracking_ == nullptr && !marks) return nullptr;
+  const bool uses_heap = heap_ != nullptr && heap_->is_used();
+  if (!chosen && tracking_ == nullptr && !marks && !uses_heap) return nullptr;
+  end_pool_blocks();
   Checking* checking = take();
   if (checking == nullptr) return nullptr;
   checking->is_chosen = chosen;
   checking->marks = marks;
+  checking->gpu = &view.gpu;
+  checking->queue_id = view.queue_id;
+  checking->dispatch = &view.dispatch;
+  checking->kernel = kernel == nullptr ? "" : kernel->name;
+  checking->is_runtimes = kernel != nullptr && is_runtimes_own(*kernel);
   const AllocationMap& map = *maps_[view.gpu.index];
   std::span<emu::Watcher* const> ours;
   if (!chosen) {
     ours = checking->session.begin_quietly(map);
   } else {
     checking->session.begin(map);
-    if (kernel != nullptr && is_runtimes_own(*kernel)) {
+    if (checking->is_runtimes) {
       checking->session.set_moves_memory();
       moves_.fetch_add(1, std::memory_order_relaxed);
     }
@@ -184,7 +216,8 @@ void* SanitizeHook::before(DispatchView& view) noexcept {
   return checking;
 }
 
-bool SanitizeHook::begin_line(std::string& line, const Place& place) {
+bool SanitizeHook::begin_line(std::string& line, const Place& place, const char* again,
+                              uint64_t* number) {
   uint64_t id = 0;
   bool is_new = false;
   {
@@ -193,8 +226,9 @@ bool SanitizeHook::begin_line(std::string& line, const Place& place) {
     id = known->second;
     is_new = inserted;
   }
+  if (number != nullptr) *number = id;
   line += "\n{";
-  append_text(line, "type", is_new ? "finding" : "again");
+  append_text(line, "type", is_new ? "finding" : again);
   append_number(line, "pid", static_cast<uint64_t>(sys::pid()));
   append_number(line, "id", id);
   return is_new;
@@ -208,19 +242,22 @@ std::string SanitizeHook::line_of(GuestMemory& memory, const RanKernel& kernel,
   const bool is_new = begin_line(line, place);
   append_number(line, "times", finding.times);
   append_number(line, "lane_count", finding.lane_count);
-  if (is_new) {
-    append_number(line, "format", kFindingsFormat);
-    append_text(line, "kernel", kernel.name);
-    append_text(line, "model", kernel.gpu->model.name);
-    append_number(line, "gpu", kernel.gpu->index);
-    append_number(line, "queue", kernel.queue);
-    append_number(line, "dispatch_id", kernel.dispatch_id);
-    append_number(line, "time_ns", monotonic_ns());
-    sanitize::append_finding(line, finding,
-                             naming_of(finder_, memory, kernel, finding.other.pc, other_kernel));
-  }
+  if (is_new) describe(line, memory, kernel, finding, other_kernel);
   finish_object(line);
   return line + "\n";
+}
+
+void SanitizeHook::describe(std::string& line, GuestMemory& memory, const RanKernel& kernel,
+                            const Finding& finding, GpuAddr other_kernel) {
+  append_number(line, "format", kFindingsFormat);
+  append_text(line, "kernel", kernel.name);
+  append_text(line, "model", kernel.gpu->model.name);
+  append_number(line, "gpu", kernel.gpu->index);
+  append_number(line, "queue", kernel.queue);
+  append_number(line, "dispatch_id", kernel.dispatch_id);
+  append_number(line, "time_ns", monotonic_ns());
+  sanitize::append_finding(line, finding,
+                           naming_of(finder_, memory, kernel, finding.other.pc, other_kernel));
 }
 
 // Both sides are copies.
@@ -272,6 +309,38 @@ void SanitizeHook::memory_moved(Queue& queue, uint64_t index,
   moves_.fetch_add(1, std::memory_order_relaxed);
   if (options_.tools.has(sanitize::Tool::kRacecheck) && races_.order().has_several())
     races_.moved(queue, index, ranges, monotonic_ns());
+}
+
+void SanitizeHook::pool_block_began(AddressRange around, AddressRange block) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(pool_frees_, [&](const PoolFree& free) { return block.contains(free.address); });
+  }
+  allocations_.annotations().add_block(around, block);
+}
+
+void SanitizeHook::pool_block_ended(uint64_t address) noexcept {
+  if (!allocations_.annotations().has_block(address)) return;
+  QueueCounts submitted = races_.order().submitted();
+  const std::lock_guard lock(mutex_);
+  pool_frees_.push_back({address, std::move(submitted)});
+}
+
+void SanitizeHook::end_pool_blocks() {
+  const std::lock_guard lock(mutex_);
+  if (pool_frees_.empty()) return;
+  const QueueCounts finished = races_.order().finished();
+  const auto is_over = [&](const PoolFree& free) {
+    return std::all_of(free.submitted.begin(), free.submitted.end(), [&](const auto& queue) {
+      const auto over = finished.find(queue.first);
+      return queue.second == 0 || (over != finished.end() && over->second >= queue.second);
+    });
+  };
+  std::erase_if(pool_frees_, [&](const PoolFree& free) {
+    if (!is_over(free)) return false;
+    allocations_.annotations().annotate(Annotations::What::kBlockEnd, free.address, 0);
+    return true;
+  });
 }
 
 uint64_t SanitizeHook::host_copy_began() noexcept {
@@ -369,6 +438,77 @@ void SanitizeHook::note_gap(const Allocation& from, uint64_t gap, uint64_t count
   write(line + "\n");
 }
 
+void SanitizeHook::tell_now(Checking& checking, const Finding& finding) {
+  GuestMemory memory(checking.gpu->space);
+  const RanKernel kernel{
+      .gpu = checking.gpu,
+      .queue = checking.queue_id,
+      .dispatch_id = checking.dispatch->dispatch_id,
+      .object = checking.dispatch->kernel_object,
+      .name = checking.kernel,
+      .pointers = pointers_of(finder_, *checking.gpu, memory, *checking.dispatch)};
+  const Place place(kernel.gpu->index, kernel.object.value, finding.place.pc.value, finding.kind,
+                    finding.severity, 0);
+  std::string line;
+  uint64_t number = 0;
+  const bool is_new = begin_line(line, place, "held", &number);
+  append_number(line, "times", 1);
+  append_number(line, "lane_count", finding.lane_count);
+  if (is_new) describe(line, memory, kernel, finding, {});
+  append_number(line, "may_end", 1);
+  finish_object(line);
+  write(line + "\n");
+  log::complain(
+      "%s: wave %u of workgroup (%u,%u,%u) %s; the report says where, when the program has ended",
+      kernel.name.c_str(), finding.place.wave, finding.place.workgroup[0],
+      finding.place.workgroup[1], finding.place.workgroup[2], finding.detail.c_str());
+  const std::lock_guard lock(checking.told_mutex);
+  checking.told.push_back(number);
+}
+
+std::string SanitizeHook::taken_back(Checking& checking) {
+  std::string lines;
+  const std::lock_guard lock(checking.told_mutex);
+  for (const uint64_t number : checking.told) {
+    lines += "\n{";
+    append_text(lines, "type", "held");
+    append_number(lines, "pid", static_cast<uint64_t>(sys::pid()));
+    append_number(lines, "id", number);
+    append_number(lines, "times", 0);
+    finish_object(lines);
+    lines += '\n';
+  }
+  checking.told.clear();
+  return lines;
+}
+
+std::string SanitizeHook::heap_lines(const DispatchView& view) {
+  if (heap_ == nullptr || !options_.tools.has(sanitize::Tool::kLeakcheck)) return "";
+  std::string lines;
+  for (const sanitize::HeapSite& site : heap_->changed_sites()) {
+    Finding finding;
+    finding.kind = sanitize::Kind::kHeapLeak;
+    finding.severity = sanitize::row_of(finding.kind).severity;
+    finding.place = site.place;
+    const GpuAddr object{site.kernel_object};
+    const RanKernel kernel{.gpu = &view.gpu,
+                           .queue = view.queue_id,
+                           .dispatch_id = view.dispatch.dispatch_id,
+                           .object = object,
+                           .name = finder_.find(view.gpu, view.memory, object, object).name};
+    const Place place(view.gpu.index, site.kernel_object, site.place.pc.value, finding.kind,
+                      finding.severity, 0);
+    std::string line;
+    const bool is_new = begin_line(line, place, "held");
+    append_number(line, "times", site.blocks);
+    append_number(line, "bytes", site.bytes);
+    if (is_new) describe(line, view.memory, kernel, finding, {});
+    finish_object(line);
+    lines += line + "\n";
+  }
+  return lines;
+}
+
 void SanitizeHook::after(const DispatchView& view, void* state) noexcept {
   std::unique_ptr<Checking> checking(static_cast<Checking*>(state));
   std::string lines = "\n{";
@@ -381,23 +521,28 @@ void SanitizeHook::after(const DispatchView& view, void* state) noexcept {
   sanitize::SessionFindings found;
   if (checking != nullptr) found = checking->session.take();
   if (found.dropped != 0) append_number(lines, "dropped", found.dropped);
+  if (chosen && checking->watches && !checking->is_runtimes && found.depends_on_order)
+    append_number(lines, "depends_on_order", 1);
+  if (found.shadow_bytes != 0) append_number(lines, "shadow_bytes", found.shadow_bytes);
   finish_object(lines);
   lines += '\n';
   const bool races = checking != nullptr && checking->marks;
   if (races || !found.findings.empty()) {
     const std::shared_ptr<const KnownKernel> known = kernels_.of(view);
-    const auto kernel =
-        std::make_shared<const RanKernel>(RanKernel{.gpu = &view.gpu,
-                                                    .queue = view.queue_id,
-                                                    .dispatch_id = view.dispatch.dispatch_id,
-                                                    .object = view.dispatch.kernel_object,
-                                                    .name = known == nullptr ? "" : known->name,
-                                                    .is_chosen = chosen,
-                                                    .pointers = pointers_of(finder_, view)});
+    const auto kernel = std::make_shared<const RanKernel>(
+        RanKernel{.gpu = &view.gpu,
+                  .queue = view.queue_id,
+                  .dispatch_id = view.dispatch.dispatch_id,
+                  .object = view.dispatch.kernel_object,
+                  .name = known == nullptr ? "" : known->name,
+                  .is_chosen = chosen,
+                  .pointers = pointers_of(finder_, view.gpu, view.memory, view.dispatch)});
     for (const Finding& finding : found.findings) lines += line_of(view.memory, *kernel, finding);
     if (races) lines += race_lines(view, kernel, *checking);
   }
-  write(lines);
+  if (checking != nullptr && !view.result->cancelled && !view.result->fault)
+    lines += taken_back(*checking);
+  write(lines + heap_lines(view));
   if (checking != nullptr) give_back(std::move(checking));
 }
 

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+import schema
+
 HERE = pathlib.Path(__file__).resolve().parent
 failures = []
 
@@ -42,7 +44,7 @@ def sanitize(args, program, *arguments, options=()):
         path = pathlib.Path(folder) / "findings.json"
         ran = subprocess.run([f"{args.bin}/wavetap", "sanitize", "--gpu", args.gpu, "--json", str(path), *map(str, options), "--",
                               path_of(args, program), *arguments], capture_output=True, text=True)
-        document = json.loads(path.read_text()) if path.exists() else {}
+        document = schema.check(json.loads(path.read_text())) if path.exists() else {}
     return ran.returncode, ran.stderr, document
 
 
@@ -174,6 +176,10 @@ HOST_BUGS = {
     "copy": [("copy-out-of-bounds", "hipMemcpy", "writes 512 bytes", 1)],
     "read": [("copy-out-of-bounds", "hipMemcpy", "reads 256 bytes", 1)],
     "fill": [("copy-out-of-bounds", "hipMemset", "where 248 of an allocation of 256 are left", 1)],
+    "rectangle": [("copy-out-of-bounds", "hipMemcpy2D", "writes 272 bytes", 1)],
+    "fill-rectangle": [("copy-out-of-bounds", "hipMemset2D", "where 240 of an allocation of 256 are left", 1)],
+    "read-rectangle": [("copy-out-of-bounds", "hipMemcpy2D", "reads 304 bytes", 1)],
+    "block": [("copy-out-of-bounds", "hipMemcpy3D", "writes 272 bytes", 1)],
     "copy-freed": [("copy-out-of-bounds", "hipMemcpy", "which was freed by hipFree", 1)],
     "twice": [("double-free", "hipFree", "was freed before, by hipFree", 1)],
     "inside": [("invalid-free", "hipFree", "4 bytes into an allocation of 256 bytes", 1)],
@@ -203,6 +209,7 @@ def check_documents(args):
                 needed = {"tool", "kind", "severity", "times", "pid"} | ({"call"} if "call" in f else {"kernel", "pc", "instruction", "wave"})
                 expect(needed <= set(f) and f["severity"] in ("error", "warning"), f"{program} {bug}: {f}")
             log = json.loads(sarif.read_text())
+            schema.check_sarif(log)
             one = log["runs"][0]
             rules = [rule["id"] for rule in one["tool"]["driver"]["rules"]]
             expect(log["version"] == "2.1.0" and "sarif-2.1.0" in log["$schema"] and len(rules) == len(set(rules)), f"SARIF: {log['version']}")
@@ -251,6 +258,9 @@ def check_host(args):
     found = document["findings"][0]
     expect((status, found["kind"]) == (2, "out-of-bounds"), f"kernel: {document}")
     expect("hipMalloc in allocate" in found["allocation"].get("allocated_by", ""), f"kernel: {found}")
+    expect(any("main" in frame for frame in found["allocation"].get("allocated_by_stack", [])), f"kernel: {found}")
+    expect(any("main" in frame for frame in found.get("launch", {}).get("stack", [])), f"kernel: {found}")
+    expect(re.search(r"^  launched +main", text, re.M) and "allocated by hipMalloc in allocate" in text, f"kernel: {text}")
 
 
 def check_inlined(args):
@@ -272,7 +282,7 @@ def check_inlined(args):
         with tempfile.TemporaryDirectory() as folder:
             sarif = pathlib.Path(folder) / "findings.sarif"
             _, text, document = sanitize(args, "inlined_calls", bug, options=("--sarif", sarif))
-            results = json.loads(sarif.read_text())["runs"][0]["results"] if sarif.exists() else []
+            results = schema.check_sarif(json.loads(sarif.read_text())) if sarif.exists() else []
         if not document.get("findings") or not results:
             expect(False, f"{bug}: nothing was found\n{text}")
             continue
@@ -324,6 +334,7 @@ def check_captured(args, folder):
 
 
 def check_inputs(args):
+    expect(not schema.check_kinds(), f"schema: {schema.check_kinds()}")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         wavetap, program = f"{args.bin}/wavetap", path_of(args, "memory_bugs")
@@ -338,7 +349,7 @@ def check_inputs(args):
         expect(seen == (2, 1, ["sum"]), f"--launch: {seen}")
         written, sarif = folder / "s.txt", folder / "f.sarif"
         status, text, _ = sanitize(args, "memory_bugs", "past", options=("--write-suppressions", written, "--sarif", sarif))
-        results = json.loads(sarif.read_text())["runs"][0]["results"]
+        results = schema.check_sarif(json.loads(sarif.read_text()))
         line = results[0]["locations"][0]["physicalLocation"]["region"]["startLine"]
         expect((len(results), results[0]["ruleId"], line) == (1, "out-of-bounds", line_of(FILL)), f"SARIF: {results}")
         written.write_text(written.read_text() + "no-access no_such_kernel\n")

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+import schema
+
 HERE = pathlib.Path(__file__).resolve().parent
 MARKS = {line.split("MARK ")[1].strip(): number
          for number, line in enumerate((HERE / "pool_bugs.hip").read_text().splitlines(), 1) if "MARK " in line}
@@ -34,7 +36,7 @@ def run(args, case, variant):
                               args.program, case, variant], capture_output=True, text=True)
         if ran.stdout != "ok\n" or not path.exists():
             return [f"{ran.stdout}{ran.stderr}"]
-        findings = json.loads(path.read_text())["findings"]
+        findings = schema.check(json.loads(path.read_text()))["findings"]
         lines = {number: mark for mark, number in MARKS.items()}
         return [(f["kind"], lines.get(int(f["source"].rpartition(":")[2])), f["relation"], f["distance"], f["allocation"]["size_bytes"])
                 for f in findings]

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+import schema
+
 SOURCE = pathlib.Path(__file__).with_name("stream_races.hip")
 
 # case: kind (which of the two names a read and a write have says only who ended first), severity, marks of the two places
@@ -57,7 +59,7 @@ def run(args, case, variant):
                               args.program, case, variant], capture_output=True, text=True)
         if ran.stdout != "ok\n" or not path.exists():
             return None, f"{case} {variant}: {ran.stdout}{ran.stderr}"
-        return json.loads(path.read_text())["findings"], ""
+        return schema.check(json.loads(path.read_text()))["findings"], ""
 
 
 def same_kind(kind):

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import schema
+
 # A program that is Python: a kernel of a module, launched with ctypes. `past`: one element too many.
 IN_PYTHON = '''
 import ctypes, sys
@@ -60,7 +62,7 @@ def check(args, name, program, gpu=None, kinds=(), before=(), tools="memcheck,ra
         path = pathlib.Path(folder) / "findings.json"
         checked = run([f"{args.bin}/wavetap", "sanitize", "--gpu", gpu, "--tool", tools, "--json", path, "--error-exitcode", "0", "--",
                        *program], before)
-        document = json.loads(path.read_text()) if path.exists() else {}
+        document = schema.check(json.loads(path.read_text())) if path.exists() else {}
     findings = document.get("findings", [])
     expect(plain.stdout == checked.stdout, f"{name}: prints\n{checked.stdout}\nand not\n{plain.stdout}\n{checked.stderr}")
     expect(plain.returncode == checked.returncode, f"{name}: status {checked.returncode}, not {plain.returncode}\n{checked.stderr}")

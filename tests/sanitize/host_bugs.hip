@@ -30,6 +30,20 @@ int main(int argc, char** argv) {
   (void)hipMemcpy(data, host, is("copy") ? 2 * kBytes : kBytes, hipMemcpyHostToDevice);
   (void)hipMemcpy(host, data + 16, is("read") ? kBytes : kBytes - 16, hipMemcpyDeviceToHost);
   (void)hipMemset(data + 8, 0, is("fill") ? kBytes : kBytes - 8);
+  // Rows of 16 bytes, 32 apart: the last one ends 16 bytes before the end, or 16 behind it.
+  const size_t rows = kBytes / 32;
+  (void)hipMemcpy2D(data, 32, host, 32, 16, is("rectangle") ? rows + 1 : rows,
+                    hipMemcpyHostToDevice);
+  (void)hipMemset2D(data + 16, 32, 0, is("fill-rectangle") ? 17 : 16, rows);
+  (void)hipMemcpy2D(host, 16, data, 32, 16, is("read-rectangle") ? rows + 2 : rows,
+                    hipMemcpyDeviceToHost);
+  hipMemcpy3DParms block{};
+  block.srcPtr = make_hipPitchedPtr(host, 16, 16, 4);
+  block.dstPtr = make_hipPitchedPtr(data, 16, 16, 4);
+  block.dstPos = make_hipPos(0, is("block") ? 3 : 2, 1);
+  block.extent = make_hipExtent(16, 2, 3);
+  block.kind = hipMemcpyHostToDevice;
+  (void)hipMemcpy3D(&block);
   fill<<<1, 64>>>(reinterpret_cast<int*>(data), is("kernel") ? 1 : 0);
   (void)hipDeviceSynchronize();
   // Thrice from one place, once from another.

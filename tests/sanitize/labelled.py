@@ -13,10 +13,12 @@ import subprocess
 import sys
 import tempfile
 
+import schema
+
 KIND = r"[a-z-]+(?: \(warning\))?"
 # @FIRST[-LAST[/STEP]], or @(EXPRESSION) of the thread t, the wave size W and O0; @wave: of none. With @b(…): the first is of <a>.
 LANES = r"(?: @(?:(?P<first>\d+)(?:-(?P<last>\d+)(?:/(?P<step>\d+))?)?|\((?P<test>[^@]+)\)|(?P<wave>wave))(?: @b\((?P<test_b>[^@]+)\))?)?"
-LABEL = re.compile(rf"^// (\w+): ({KIND}(?:, {KIND})*){LANES}(?:  \[(?P<remark>.+)\])?$")
+LABEL = re.compile(rf"^// (\w+)(?: on (?P<on>gfx\d+))?: (?P<kinds>{KIND}(?:, {KIND})*){LANES}(?:  \[(?P<remark>.+)\])?$")
 KERNEL = re.compile(r"^KERNEL (\w+)\(")
 
 
@@ -34,19 +36,19 @@ def lanes_of(label):
     return [of(label["test"]), of(label["test_b"] or label["test"])]
 
 
-def read_labels(path):
-    """{kernel: (kinds with severities, line of <a>, line of <b>, has a remark, lanes_of())}; kernels without a label have no kinds."""
+def read_labels(path, generation):
+    """Of a generation, gfx9 or gfx10. {kernel: (kinds with severities, line of <a>, line of <b>, has a remark, lanes_of())}; kernels without a label have no kinds."""
     cases = {}
     label = None
     name = None
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        if found := LABEL.match(line):
+        if (found := LABEL.match(line)) and found["on"] in (None, generation):
             label = found
         if found := KERNEL.match(line):
             name = found[1]
             if label and label[1] != name:
                 raise SystemExit(f"{path}:{number}: the label is for {label[1]}, the kernel is {name}")
-            kinds = label[2].split(", ") if label else []
+            kinds = label["kinds"].split(", ") if label else []
             expected = {(k.removesuffix(" (warning)"), "warning" if "(" in k else "error") for k in kinds}
             cases[name] = [expected, None, None, bool(label and label["remark"]), label and lanes_of(label)]
             label = None
@@ -64,7 +66,7 @@ def run(args):
                               *args.program], capture_output=True, text=True)
         if not path.exists():
             raise SystemExit(f"status {ran.returncode}, no document\n{ran.stdout}{ran.stderr}")
-        return ran.returncode, ran.stdout, json.loads(path.read_text())
+        return ran.returncode, ran.stdout, schema.check(json.loads(path.read_text()))
 
 
 def line_of(place, source):
@@ -132,7 +134,7 @@ def main():
     parser.add_argument("--unoptimised", action="store_true", help="what has a remark in [] may go unseen, or have another severity")
     parser.add_argument("program", nargs="+", help="and its arguments")
     args = parser.parse_args()
-    cases = read_labels(args.source)
+    cases = read_labels(args.source, "gfx9" if args.gpu.startswith("mi") else "gfx10")
     status, text, document = run(args)
     by_kernel = collections.defaultdict(list)
     for finding in document["findings"]:

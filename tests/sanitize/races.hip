@@ -2,6 +2,7 @@
 // has the bug. tests/sanitize/labelled.py reads what must be found from the comments here:
 //
 //   // NAME: KIND[ (warning)][, KIND…]    before the kernel
+//   // NAME on gfx9: …                    the same on one generation; on others another line, or nothing is to be found
 //   //       … @THREADS                    that do it, of one workgroup; labelled.py says how they are written
 //   //       …  [REMARK]                   not to be seen, or not so, in unoptimised code, and why
 //   // <a>, // <b>                        on the lines of the two accesses; on one when that is both
@@ -547,6 +548,109 @@ KERNEL global_queue(int* out) {
   out[64 + at] = blockIdx.x * 1000 + threadIdx.x;  // <a> <b>
 }
 
+// ---- Scopes: what is enough between the waves of a workgroup, and is used between workgroups.
+
+// The reader empties the cache of its compute unit, and not the one behind it.
+// scope_fence_acquire: missing-acquire (warning) @0
+KERNEL scope_fence_acquire(int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    out[8] = 42;  // <a>
+    __threadfence();
+    atomicExch(out, 1);
+  } else if (blockIdx.x == 1) {
+    while (__hip_atomic_load(out, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0)
+      __builtin_amdgcn_s_sleep(2);
+    if (kBug) __threadfence_block();
+    else __threadfence();
+    out[9] = out[8];  // <b>
+  }
+}
+// scope_last_acquire: missing-acquire (warning) @0
+KERNEL scope_last_acquire(int* out) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    out[16 + blockIdx.x] = blockIdx.x;  // <a>
+    __threadfence();
+    last = atomicAdd(out, 1) == static_cast<int>(gridDim.x) - 1;
+  }
+  __syncthreads();
+  if (!last || threadIdx.x != 0) return;
+  if (kBug) __threadfence_block();
+  else __threadfence();
+  int sum = 0;
+  for (unsigned i = 0; i < gridDim.x; ++i) sum += out[16 + i];  // <b>
+  out[1] = sum;
+}
+// On gfx10 the wait of the narrower fence is that of the wider one.
+// scope_fence_release on gfx9: read-write @0  [waits stand where the fence should]
+KERNEL scope_fence_release(int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    out[8] = 42;  // <a>
+    if (kBug) __threadfence_block();
+    else __threadfence();
+    atomicExch(out, 1);
+  } else if (blockIdx.x == 1) {
+    while (atomicAdd(out, 0) == 0) __builtin_amdgcn_s_sleep(2);
+    __threadfence();
+    out[9] = out[8];  // <b>
+  }
+}
+// scope_store_release on gfx9: read-write @0  [waits stand where the fence should]
+KERNEL scope_store_release(int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    out[8] = 42;  // <a>
+    if (kBug) __hip_atomic_store(out, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+    else __hip_atomic_store(out, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+  } else if (blockIdx.x == 1) {
+    while (__hip_atomic_load(out, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0)
+      __builtin_amdgcn_s_sleep(2);
+    out[9] = out[8];  // <b>
+  }
+}
+// A counter that is taken with the scope of the workgroup. Before it, the wait is missing; behind it, the second cache.
+// scope_counter_release on gfx9: read-write @0  [waits stand where the fence should]
+KERNEL scope_counter_release(int* out) {
+  if (threadIdx.x != 0) return;
+  out[16 + blockIdx.x] = blockIdx.x;  // <a>
+  const int before =
+      kBug ? __hip_atomic_fetch_add(out, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP)
+           : __hip_atomic_fetch_add(out, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+  if (before != static_cast<int>(gridDim.x) - 1) return;
+  __threadfence();
+  int sum = 0;
+  for (unsigned i = 0; i < gridDim.x; ++i) sum += out[16 + i];  // <b>
+  out[1] = sum;
+}
+// scope_counter_acquire: missing-acquire (warning) @0
+KERNEL scope_counter_acquire(int* out) {
+  if (threadIdx.x != 0) return;
+  out[16 + blockIdx.x] = blockIdx.x;  // <a>
+  __threadfence();
+  const int before =
+      kBug ? __hip_atomic_fetch_add(out, 1, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP)
+           : __hip_atomic_fetch_add(out, 1, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT);
+  if (before != static_cast<int>(gridDim.x) - 1) return;
+  int sum = 0;
+  for (unsigned i = 0; i < gridDim.x; ++i) sum += out[16 + i];  // <b>
+  out[1] = sum;
+}
+// Between the waves of one workgroup it is enough.
+KERNEL scope_inside(int* out) {
+  const int t = threadIdx.x, g = 64 * blockIdx.x;
+  if (t == 0) {
+    out[g + 8] = 42;
+    if (kBug) __hip_atomic_fetch_add(out + g, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+    else __hip_atomic_fetch_add(out + g, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+  } else if (t == 64) {
+    while (atomicCAS(out + g, 1, 2) != 1) __builtin_amdgcn_s_sleep(2);
+    __threadfence_block();
+    out[g + 9] = out[g + 8];
+  }
+}
+
 // ---- As found in libraries: LDS that is used for one thing and then, a barrier short, for another.
 
 // The mean of a row, then its variance, through the same line.
@@ -757,6 +861,13 @@ int main() {
   RUN(global_lock, kGroups, data);
   RUN(global_grid_barrier, kGroups, data);
   RUN(global_queue, kGroups, data);
+  RUN(scope_fence_acquire, kGroups, data);
+  RUN(scope_last_acquire, kGroups, data);
+  RUN(scope_fence_release, kGroups, data);
+  RUN(scope_store_release, kGroups, data);
+  RUN(scope_counter_release, kGroups, data);
+  RUN(scope_counter_acquire, kGroups, data);
+  RUN(scope_inside, kGroups, data);
   RUN(library_layer_norm, 1, data);
   RUN(library_amax, 1, data);
   RUN(library_pivot, 1, data);

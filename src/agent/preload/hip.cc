@@ -132,6 +132,19 @@ __attribute__((noinline)) void* resolve(uint32_t index, void* traced, const void
   return real.function;
 }
 
+}  // namespace
+
+bool is_being_captured(void* stream) {
+  using Function = int32_t (*)(void* stream, void* status);
+  const RealFunction real =
+      find_real("hipStreamIsCapturing", Provider::kHip, __builtin_return_address(0));
+  if (real.function == nullptr) return false;
+  int32_t status = 0;  // hipStreamCaptureStatusNone
+  return reinterpret_cast<Function>(real.function)(stream, &status) == 0 && status != 0;
+}
+
+namespace {
+
 // ---- the hook ----------------------------------------------------------------------------------
 
 template <class R>
@@ -204,7 +217,7 @@ template <uint32_t kIndex, uint32_t kFlags, class R, class Function, class Leave
     real(arguments...);
     leave(call, 0, true);
   } else {
-    const R result = Copies<kIndex>::call(real, arguments...);
+    const R result = Tells<kIndex>::call(real, arguments...);
     const int32_t code = result_code(result);
     leave(call, code, !std::is_same_v<R, int32_t> || code == 0);
     if constexpr ((kFlags & kBlocking) != 0) harvest();

@@ -9,10 +9,10 @@
 
 #include "agent/allocations.h"
 #include "agent/device_figures.h"
-#include "agent/host_copies.h"
 #include "agent/host_functions.h"
 #include "agent/preload/hip_copies.h"
 #include "agent/preload/hip_table.h"
+#include "agent/virtual_gpu.h"
 
 namespace wavetap::agent {
 
@@ -110,18 +110,19 @@ struct After<kIndexOf_hipGetDevicePropertiesR0000> : NoteFigures<amd::kHipProper
 template <>
 struct After<kIndexOf_hipGetDevicePropertiesR0600> : NoteFigures<amd::kHipPropertiesR0600> {};
 
-// ---- copies that the host may make itself ------------------------------------------------------
+// ---- calls that the virtual GPU is told of -------------------------------------------------------
 
-// Copies<index>::call(real, arguments...) takes the place of a recorded call. Of functions that return when the copy is
-// done; others may only have put it into a graph.
+// Tells<index>::call(real, arguments...) takes the place of a recorded call.
 template <uint32_t kIndex>
-struct Copies {
+struct Tells {
   template <class Real, class... A>
   static auto call(Real real, const A&... arguments) {
     return real(arguments...);
   }
 };
 
+// Copies that the host may make itself. Of functions that return when the copy is done; others may only have put it into a
+// graph.
 struct CopiesBytes {
   template <class Real, class... Rest>
   static int32_t call(Real real, void* to, void* from, size_t bytes, Rest... rest) {
@@ -132,15 +133,58 @@ struct CopiesBytes {
   }
 };
 template <>
-struct Copies<kIndexOf_hipMemcpy> : CopiesBytes {};
+struct Tells<kIndexOf_hipMemcpy> : CopiesBytes {};
 template <>
-struct Copies<kIndexOf_hipMemcpy_spt> : CopiesBytes {};
+struct Tells<kIndexOf_hipMemcpy_spt> : CopiesBytes {};
 template <>
-struct Copies<kIndexOf_hipMemcpyWithStream> : CopiesBytes {};
+struct Tells<kIndexOf_hipMemcpyWithStream> : CopiesBytes {};
 template <>
-struct Copies<kIndexOf_hipMemcpyHtoD> : CopiesBytes {};
+struct Tells<kIndexOf_hipMemcpyHtoD> : CopiesBytes {};
 template <>
-struct Copies<kIndexOf_hipMemcpyDtoH> : CopiesBytes {};
+struct Tells<kIndexOf_hipMemcpyDtoH> : CopiesBytes {};
+
+// Pools of the runtime's. A stream that is being captured only notes for a graph what it will do; then nothing is told.
+bool is_being_captured(void* stream);
+
+struct TakesFromPool {
+  template <class Real>
+  static int32_t call(Real real, void* out, size_t size, void* stream) {
+    return note(real(out, size, stream), out, size, stream);
+  }
+  template <class Real>
+  static int32_t call(Real real, void* out, size_t size, void* pool, void* stream) {
+    return note(real(out, size, pool, stream), out, size, stream);
+  }
+
+ private:
+  static int32_t note(int32_t result, void* out, size_t size, void* stream) {
+    if (result == 0 && out != nullptr && size != 0 && !is_being_captured(stream))
+      pool_block_began(*static_cast<void**>(out), size);
+    return result;
+  }
+};
+template <>
+struct Tells<kIndexOf_hipMallocAsync> : TakesFromPool {};
+template <>
+struct Tells<kIndexOf_hipMallocFromPoolAsync> : TakesFromPool {};
+
+// Before the call: another thread may be given the same memory as soon as it is back.
+template <>
+struct Tells<kIndexOf_hipFreeAsync> {
+  template <class Real>
+  static int32_t call(Real real, void* pointer, void* stream) {
+    if (!is_being_captured(stream)) pool_block_ended(pointer);
+    return real(pointer, stream);
+  }
+};
+template <>
+struct Tells<kIndexOf_hipFree> {
+  template <class Real>
+  static int32_t call(Real real, void* pointer) {
+    pool_block_ended(pointer);
+    return real(pointer);
+  }
+};
 
 // ---- memory that the program asks for ----------------------------------------------------------
 

@@ -25,19 +25,78 @@ struct Tables {
   TableVersion* core;
   TableVersion* amd_ext;
 };
-// hsa_amd_memory_pool_allocate's place in the extension table, the same in every ROCr since 1.0.
+// Functions of the extension table that hand memory out, and their places in it, the same in every ROCr that has them.
 constexpr size_t kPoolAllocate = 13;
+constexpr size_t kMemoryLock = 20;
+constexpr size_t kMemoryUnlock = 21;
+constexpr size_t kIpcMemoryAttach = 29;
+constexpr size_t kMemoryLockToPool = 40;
 
 using PoolAllocate = uint32_t (*)(uint64_t pool, size_t size, uint32_t flags, void** pointer);
-constinit std::atomic<PoolAllocate> g_next{nullptr};
+using Lock = uint32_t (*)(void* host, size_t size, void* agents, int count, void** pointer);
+using LockToPool = uint32_t (*)(void* host, size_t size, void* agents, int count, uint64_t pool,
+                                uint32_t flags, void** pointer);
+using Unlock = uint32_t (*)(void* host);
+using IpcAttach = uint32_t (*)(const void* handle, size_t size, uint32_t count, const void* agents,
+                               void** pointer);
+constinit std::atomic<PoolAllocate> g_pool_allocate{nullptr};
+constinit std::atomic<Lock> g_lock{nullptr};
+constinit std::atomic<LockToPool> g_lock_to_pool{nullptr};
+constinit std::atomic<Unlock> g_unlock{nullptr};
+constinit std::atomic<IpcAttach> g_ipc_attach{nullptr};
+
+template <class Function>
+Function next(const std::atomic<Function>& function) {
+  return function.load(std::memory_order_acquire);
+}
+uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+void note_size(uint32_t status, void** pointer, size_t size) {
+  if (status != 0 || pointer == nullptr) return;
+  if (Driver* driver = front::running_driver())
+    driver->note_requested_size(address_of(*pointer), size);
+}
+void note_locked(uint32_t status, void* host, void** pointer, size_t size) {
+  if (status != 0 || pointer == nullptr) return;
+  if (Driver* driver = front::running_driver())
+    driver->note_locked(address_of(host), address_of(*pointer), size);
+}
 
 uint32_t on_pool_allocate(uint64_t pool, size_t size, uint32_t flags, void** pointer) {
-  const uint32_t status = g_next.load(std::memory_order_acquire)(pool, size, flags, pointer);
-  if (status == 0 && pointer != nullptr) {
-    if (Driver* driver = front::running_driver())
-      driver->note_requested_size(reinterpret_cast<uint64_t>(*pointer), size);
-  }
+  const uint32_t status = next(g_pool_allocate)(pool, size, flags, pointer);
+  note_size(status, pointer, size);
   return status;
+}
+uint32_t on_lock(void* host, size_t size, void* agents, int count, void** pointer) {
+  const uint32_t status = next(g_lock)(host, size, agents, count, pointer);
+  note_locked(status, host, pointer, size);
+  return status;
+}
+uint32_t on_lock_to_pool(void* host, size_t size, void* agents, int count, uint64_t pool,
+                         uint32_t flags, void** pointer) {
+  const uint32_t status = next(g_lock_to_pool)(host, size, agents, count, pool, flags, pointer);
+  note_locked(status, host, pointer, size);
+  return status;
+}
+uint32_t on_unlock(void* host) {
+  if (Driver* driver = front::running_driver()) driver->forget_locked(address_of(host));
+  return next(g_unlock)(host);
+}
+uint32_t on_ipc_attach(const void* handle, size_t size, uint32_t count, const void* agents,
+                       void** pointer) {
+  const uint32_t status = next(g_ipc_attach)(handle, size, count, agents, pointer);
+  note_size(status, pointer, size);
+  return status;
+}
+
+// Puts ours in the place of an entry, once.
+template <class Function>
+void replace(TableVersion* table, size_t place, Function ours, std::atomic<Function>& real) {
+  if (table->size < sizeof *table + (place + 1) * sizeof(void*)) return;
+  Function& entry = reinterpret_cast<Function*>(table + 1)[place];
+  if (entry == ours || entry == nullptr) return;
+  real.store(entry, std::memory_order_release);
+  entry = ours;
 }
 
 }  // namespace
@@ -47,12 +106,12 @@ WT_EXPORT bool OnLoad(void* tables, uint64_t, uint64_t, const char* const*) {
   using namespace wavetap::vgpu;
   if (tables == nullptr) return true;
   TableVersion* table = static_cast<Tables*>(tables)->amd_ext;
-  if (table == nullptr || table->size < sizeof *table + (kPoolAllocate + 1) * sizeof(void*))
-    return true;
-  PoolAllocate& entry = reinterpret_cast<PoolAllocate*>(table + 1)[kPoolAllocate];
-  if (entry == &on_pool_allocate) return true;
-  g_next.store(entry, std::memory_order_release);
-  entry = &on_pool_allocate;
+  if (table == nullptr) return true;
+  replace(table, kPoolAllocate, &on_pool_allocate, g_pool_allocate);
+  replace(table, kMemoryLock, &on_lock, g_lock);
+  replace(table, kMemoryLockToPool, &on_lock_to_pool, g_lock_to_pool);
+  replace(table, kMemoryUnlock, &on_unlock, g_unlock);
+  replace(table, kIpcMemoryAttach, &on_ipc_attach, g_ipc_attach);
   return true;
 }
 
@@ -65,7 +124,16 @@ WT_EXPORT void wavetap_annotate_v1(int what, const void* address, size_t bytes) 
     driver->annotate(what, reinterpret_cast<uint64_t>(address), bytes);
 }
 
-// agent/host_copies.cc looks for these.
+// agent/virtual_gpu.cc looks for these.
+WT_EXPORT void wavetap_pool_block_began_v1(const void* address, size_t bytes) {
+  using namespace wavetap::vgpu;
+  if (Driver* driver = front::running_driver())
+    driver->pool_block_began(address_of(address), bytes);
+}
+WT_EXPORT void wavetap_pool_block_ended_v1(const void* address) {
+  using namespace wavetap::vgpu;
+  if (Driver* driver = front::running_driver()) driver->pool_block_ended(address_of(address));
+}
 WT_EXPORT uint64_t wavetap_host_copy_began_v1() {
   using namespace wavetap::vgpu;
   Driver* const driver = front::running_driver();

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Runs memory_kinds.hip under memcheck and leakcheck: memory of every kind, used rightly, past its end, before its begin and after it was
+given back.
+
+  check_kinds.py --bin BIN --gpu MODEL PROGRAM
+"""
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import schema
+
+HERE = pathlib.Path(__file__).resolve().parent
+MARKS = {number: line.split("MARK ")[1].strip()
+         for number, line in enumerate((HERE / "memory_kinds.hip").read_text().splitlines(), 1) if "MARK " in line}
+
+SIZES = {"heap-large": 5000, "pitch": 640, "volume": 640}
+KINDS = ["malloc", "managed", "async", "async-again", "pool", "host", "host-mapped", "registered", "imported", "pitch", "volume", "heap",
+         "heap-large", "heap-new"]
+# What lies beside other memory that is mapped.
+WITH_NEIGHBOURS = ["registered", "heap", "heap-new"]
+
+
+def cases():
+    """(kind, how): what must be found, as (kind, mark, relation, distance, size of the allocation)"""
+    for kind in KINDS:
+        size = SIZES.get(kind, 1000)
+        yield (kind, "right"), []
+        yield (kind, "past"), [("out-of-bounds", "fill", "past", 0, size)]
+        yield (kind, "freed"), [("use-after-free", "fill", "inside", 0, size)]
+    yield ("malloc", "in-use"), [("use-after-free", "late", "inside", 0, 1000)]
+    for kind in ("others", "code", "constants"):
+        yield (kind, "right"), []
+    yield ("others", "wrong"), [("no-access", "fill", "inside", 0, 1000)]
+    for kind in ("code", "constants"):
+        yield (kind, "wrong"), [("no-access", "code", "inside", None, None)]
+    for kind in WITH_NEIGHBOURS:
+        yield (kind, "before"), [("out-of-bounds", "fill", "before", 4, 1000)]
+    for kind in ("heap", "heap-large"):
+        yield (kind, "twice"), [("heap-double-free", "give", None, None, None)]
+    yield ("heap", "inside"), [("heap-invalid-free", "give", None, None, None)]
+
+
+def run(args, words, tools):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "findings.json"
+        gpus = f"{args.gpu},{args.gpu}" if words[0] == "others" else args.gpu
+        ran = subprocess.run([f"{args.bin}/wavetap", "sanitize", "--tool", tools, "--gpu", gpus, "--json", str(path), "--",
+                              args.program, *words], capture_output=True, text=True)
+        if not path.exists():
+            raise SystemExit(f"{words}: {ran.stdout}{ran.stderr}")
+        findings = schema.check(json.loads(path.read_text()))["findings"]
+        return None if ran.stdout == "not supported\n" and not findings else findings
+
+
+def place_of(finding):
+    """The mark of its line; at -O0 `new` and the like are functions of headers, and whoever calls them counts."""
+    return MARKS.get(int(finding.get("source", ":0").rpartition(":")[2]))
+
+
+def check(args, case, expected):
+    findings = run(args, case, "memcheck")
+    if findings is None:
+        print(f"left out: {' '.join(case)}: this runtime has no such memory")
+        return []
+    seen = [(f["kind"], place_of(f), f.get("relation"), f.get("distance"), f.get("allocation", {}).get("size_bytes"))
+            for f in findings]
+    if case[0] in ("code", "constants"):
+        seen = [(*what[:3], None, None) for what in seen]
+    return [] if seen == expected else [f"{' '.join(case)}: {seen}, not {expected}"]
+
+
+def check_leaks(args):
+    """Three blocks are taken, and one of them is given back."""
+    wrong = []
+    for kind, mark, size in (("heap", "take", 1000), ("heap-large", "take", 5000), ("heap-new", "new", 1000)):
+        found = [(f["kind"], place_of(f), f["times"], f["bytes"]) for f in run(args, [kind, "right"], "leakcheck") if f["kind"] == "heap-leak"]
+        if found != [("heap-leak", mark, 2, 2 * size)]:
+            wrong.append(f"{kind}: leaks {found}")
+    if found := [f for f in run(args, ["malloc", "right"], "leakcheck") if f["kind"] in ("leak", "heap-leak")]:
+        wrong.append(f"malloc: {found}")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--gpu", required=True)
+    parser.add_argument("--case", nargs=2)
+    parser.add_argument("program")
+    args = parser.parse_args()
+    chosen = [(case, expected) for case, expected in cases() if not args.case or case == tuple(args.case)]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        wrong = [text for found in pool.map(lambda case: check(args, *case), chosen) for text in found]
+    if not args.case:
+        wrong += check_leaks(args)
+    print("\n".join(wrong) or f"{len(chosen)} cases and the leaks of the heap: as expected")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
