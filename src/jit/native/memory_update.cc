@@ -11,7 +11,6 @@ namespace wavetap::jit {
 using isa::Inst;
 using llvm::BasicBlock;
 using llvm::Value;
-using Update = MemoryOp::Update;
 
 namespace {
 
@@ -26,21 +25,22 @@ Value* sum_of_numbers(llvm::IRBuilder<>& ir, Value* old, Value* data) {
   return ir.CreateSelect(ir.CreateFCmpORD(sum, sum), ir.CreateBitCast(sum, ir.getInt32Ty()), nan);
 }
 
-Value* updated(llvm::IRBuilder<>& ir, Update update, Value* old, Value* data) {
+Value* updated(llvm::IRBuilder<>& ir, MemoryOp::Update update, Value* old, Value* data) {
   using namespace llvm;
+  using enum MemoryOp::Update;
   switch (update) {
-    case Update::kAdd: return ir.CreateAdd(old, data);
-    case Update::kSub: return ir.CreateSub(old, data);
-    case Update::kAnd: return ir.CreateAnd(old, data);
-    case Update::kOr: return ir.CreateOr(old, data);
-    case Update::kXor: return ir.CreateXor(old, data);
-    case Update::kSmin: return ir.CreateBinaryIntrinsic(Intrinsic::smin, old, data);
-    case Update::kSmax: return ir.CreateBinaryIntrinsic(Intrinsic::smax, old, data);
-    case Update::kUmin: return ir.CreateBinaryIntrinsic(Intrinsic::umin, old, data);
-    case Update::kUmax: return ir.CreateBinaryIntrinsic(Intrinsic::umax, old, data);
-    case Update::kAddFloat: return sum_of_numbers(ir, old, data);
-    case Update::kSwap:
-    case Update::kNone: break;
+    case kAdd: return ir.CreateAdd(old, data);
+    case kSub: return ir.CreateSub(old, data);
+    case kAnd: return ir.CreateAnd(old, data);
+    case kOr: return ir.CreateOr(old, data);
+    case kXor: return ir.CreateXor(old, data);
+    case kSmin: return ir.CreateBinaryIntrinsic(Intrinsic::smin, old, data);
+    case kSmax: return ir.CreateBinaryIntrinsic(Intrinsic::smax, old, data);
+    case kUmin: return ir.CreateBinaryIntrinsic(Intrinsic::umin, old, data);
+    case kUmax: return ir.CreateBinaryIntrinsic(Intrinsic::umax, old, data);
+    case kAddFloat: return sum_of_numbers(ir, old, data);
+    case kSwap:
+    case kNone: break;
   }
   return data;
 }
