@@ -1,6 +1,7 @@
 // The look at a segment's addresses before its first strip: memory_emitter.h.
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "emu/dispatch.h"
 #include "emu/wave.h"
@@ -87,6 +88,50 @@ Value* MemoryEmitter::check_group(Group& group, const Fact& fact, Value* exec) {
   }
   group.host = emit_translate(ir_, wave_, address, size, group.is_store, group.index);
   return ir_.CreateAnd(is_good, ir_.CreateICmpNE(group.host, ir_.getInt64(0)));
+}
+
+// --- Steps that are known when strips are written.
+
+// Lanes in a row, or all at one place; of three dwords, which move one by one, also a dword apart. For more
+// than two addresses that are loaded from only one choice: each has strips of its own.
+std::vector<MemoryEmitter::Steps> MemoryEmitter::likely_steps() const {
+  constexpr size_t kMostChoices = 4;
+  std::vector<Steps> all = {{}};
+  const auto loads = std::count_if(groups_.begin(), groups_.end(),
+                                   [](const Group& group) { return !group.is_store; });
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    const auto first = std::find_if(accesses_.begin(), accesses_.end(),
+                                    [&](const Access& access) { return access.group == i; });
+    const bool is_three = first->op.bytes == 12 && !groups_[i].is_store;
+    std::vector<int64_t> steps = {is_three ? 4 : int64_t{first->op.bytes}};
+    if (!groups_[i].is_store && (loads <= 2 || is_three)) steps.push_back(is_three ? 12 : 0);
+    std::vector<Steps> longer;
+    for (const int64_t step : steps)
+      for (const Steps& before : all) {
+        longer.push_back(before);
+        longer.back().push_back(step);
+      }
+    all = std::move(longer);
+    if (all.size() > kMostChoices) all.resize(kMostChoices);
+  }
+  const Steps any(groups_.size(), kAnyStep);
+  if (all.back() != any) all.push_back(any);
+  return all;
+}
+
+Value* MemoryEmitter::have(const Steps& steps) {
+  Value* all = ir_.getTrue();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i] == kAnyStep) continue;
+    Value* step = ir_.getInt64(static_cast<uint64_t>(steps[i]));
+    all = ir_.CreateAnd(all, ir_.CreateICmpEQ(groups_[i].step, step));
+  }
+  return all;
+}
+
+void MemoryEmitter::assume(const Steps& steps) {
+  for (size_t i = 0; i < groups_.size(); ++i)
+    groups_[i].known_step = steps.empty() ? kAnyStep : steps[i];
 }
 
 }  // namespace wavetap::jit

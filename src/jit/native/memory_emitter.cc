@@ -71,6 +71,19 @@ Value* join(llvm::IRBuilder<>& ir, std::vector<Value*> parts) {
   return parts[0];
 }
 
+// Four lanes of each row.
+std::vector<Value*> quads_at(llvm::IRBuilder<>& ir, const std::vector<Value*>& rows,
+                             unsigned lane) {
+  const int first = static_cast<int>(lane);
+  std::vector<Value*> quads;
+  for (Value* row : rows)
+    quads.push_back(ir.CreateShuffleVector(row, {first, first + 1, first + 2, first + 3}));
+  return quads;
+}
+
+// Three dwords move one by one, so that lanes which are a dword apart are three rows.
+bool slides(const MemoryOp& op, int64_t step) { return op.bytes == 12 && step == 4; }
+
 }  // namespace
 
 BasicBlock* MemoryEmitter::new_block(const char* name) {
@@ -208,7 +221,47 @@ std::vector<Value*> MemoryEmitter::load_same(const Access& access, uint32_t elem
   return result;
 }
 
+// Elements of three dwords, each a dword behind the one before: a row for each dword.
+std::vector<Value*> MemoryEmitter::load_sliding(const Access& access, uint32_t element) {
+  Value* at = first_pointer(access, element);
+  std::vector<Value*> result;
+  for (uint32_t i = 0; i < access.op.rows(); ++i)
+    result.push_back(read(lanes_->u32(), ir_.CreateConstGEP1_64(ir_.getInt32Ty(), at, i)));
+  return result;
+}
+
+// Elements of 8 and 16 bytes, four lanes at a time as memory would have them in a row.
+std::vector<Value*> MemoryEmitter::load_whole_lanes(const Access& access, uint32_t element) {
+  Value* at = addresses(groups_[access.group]);
+  const unsigned rows = access.op.rows();
+  std::vector<std::vector<Value*>> parts(rows);
+  const auto whole = [&](unsigned lane, llvm::Type* type) {
+    Value* low = ir_.CreateExtractElement(at, uint64_t{lane});
+    return read(type, pointer(access, low, element, 0));
+  };
+  llvm::Type* pair = llvm::FixedVectorType::get(ir_.getInt64Ty(), 2);
+  for (unsigned lane = 0; lane < lanes_->lanes; lane += 4) {
+    std::vector<Value*> quads;
+    for (unsigned i = 0; i < rows; ++i) {
+      if (rows == 4) {
+        quads.push_back(whole(lane + i, quad_type(ir_)));
+        continue;
+      }
+      Value* two = llvm::PoisonValue::get(pair);
+      for (unsigned k = 0; k < 2; ++k)
+        two = ir_.CreateInsertElement(two, whole(lane + 2 * i + k, ir_.getInt64Ty()), uint64_t{k});
+      quads.push_back(ir_.CreateBitCast(two, quad_type(ir_)));
+    }
+    const std::vector<Value*> turned = turn(ir_, quads, /*to_memory=*/false);
+    for (unsigned row = 0; row < rows; ++row) parts[row].push_back(turned[row]);
+  }
+  std::vector<Value*> result;
+  for (const std::vector<Value*>& part : parts) result.push_back(join(ir_, part));
+  return result;
+}
+
 std::vector<Value*> MemoryEmitter::load_lanes(const Access& access, uint32_t element) {
+  if (access.op.bytes == 8 || access.op.bytes == 16) return load_whole_lanes(access, element);
   Value* at = addresses(groups_[access.group]);
   llvm::Type* type = ir_.getIntNTy(8 * std::min(access.op.bytes, 4u));
   std::vector<Value*> result(access.op.rows(), llvm::PoisonValue::get(lanes_->vector_of(type)));
@@ -222,12 +275,24 @@ std::vector<Value*> MemoryEmitter::load_lanes(const Access& access, uint32_t ele
   return result;
 }
 
-std::vector<Value*> MemoryEmitter::load(const Inst& inst, Value* low, Value* old) {
-  const Access& access = find(inst);
-  low_ = low;
+// All elements of an instruction.
+std::vector<Value*> MemoryEmitter::load_all(const Access& access, LoadOne one) {
+  std::vector<Value*> rows;
+  for (uint32_t element = 0; element < access.op.elements; ++element)
+    for (Value* row : (this->*one)(access, element)) rows.push_back(row);
+  return rows;
+}
+
+std::vector<Value*> MemoryEmitter::load_known(const Access& access) {
+  const int64_t step = groups_[access.group].known_step;
+  if (step == 0) return load_all(access, &MemoryEmitter::load_same);
+  if (step == access.op.bytes) return load_all(access, &MemoryEmitter::load_row);
+  return load_all(
+      access, slides(access.op, step) ? &MemoryEmitter::load_sliding : &MemoryEmitter::load_lanes);
+}
+
+std::vector<Value*> MemoryEmitter::load_unknown(const Access& access) {
   Group& group = groups_[access.group];
-  note_place(access);
-  find_first(group);
   BasicBlock* in_row = new_block("load_row");
   BasicBlock* other = new_block("load_other");
   BasicBlock* same = new_block("load_same");
@@ -238,12 +303,9 @@ std::vector<Value*> MemoryEmitter::load(const Inst& inst, Value* low, Value* old
   ir_.CreateCondBr(is_in_row, in_row, other);
   ir_.SetInsertPoint(other);
   ir_.CreateCondBr(is_same, same, by_lane);
-  using One = std::vector<Value*> (MemoryEmitter::*)(const Access&, uint32_t);
-  const auto all = [&](BasicBlock* block, One one) {
+  const auto all = [&](BasicBlock* block, LoadOne one) {
     ir_.SetInsertPoint(block);
-    std::vector<Value*> rows;
-    for (uint32_t element = 0; element < access.op.elements; ++element)
-      for (Value* row : (this->*one)(access, element)) rows.push_back(row);
+    std::vector<Value*> rows = load_all(access, one);
     ir_.CreateBr(done);
     return rows;
   };
@@ -259,6 +321,17 @@ std::vector<Value*> MemoryEmitter::load(const Inst& inst, Value* low, Value* old
     value->addIncoming(found[2][row], by_lane);
     result.push_back(value);
   }
+  return result;
+}
+
+std::vector<Value*> MemoryEmitter::load(const Inst& inst, Value* low, Value* old) {
+  const Access& access = find(inst);
+  low_ = low;
+  Group& group = groups_[access.group];
+  note_place(access);
+  find_first(group);
+  const bool is_known = group.known_step != kAnyStep;
+  std::vector<Value*> result = is_known ? load_known(access) : load_unknown(access);
   if (access.op.part != MemoryOp::Part::kWhole) result[0] = put_half(access, result[0], old);
   return result;
 }
@@ -272,14 +345,22 @@ void MemoryEmitter::store_row(const Access& access, uint32_t element,
   }
   const auto count = static_cast<unsigned>(rows.size());
   for (unsigned lane = 0; lane < lanes_->lanes; lane += 4) {
-    std::vector<Value*> quads;
-    const int first = static_cast<int>(lane);
-    for (Value* row : rows)
-      quads.push_back(ir_.CreateShuffleVector(row, {first, first + 1, first + 2, first + 3}));
-    const std::vector<Value*> turned = turn(ir_, quads, /*to_memory=*/true);
+    const std::vector<Value*> turned = turn(ir_, quads_at(ir_, rows, lane), /*to_memory=*/true);
     for (unsigned i = 0; i < count; ++i)
       put(turned[i], ir_.CreateConstGEP1_64(ir_.getInt32Ty(), at, uint64_t{lane} * count + 4 * i));
   }
+}
+
+// Elements of 8 and 16 bytes as memory has them, two or one in a vector; nothing for others.
+std::vector<Value*> MemoryEmitter::whole_elements(const Access& access,
+                                                  const std::vector<Value*>& rows) {
+  std::vector<Value*> result;
+  if (access.op.bytes != 8 && access.op.bytes != 16) return result;
+  llvm::Type* pair = llvm::FixedVectorType::get(ir_.getInt64Ty(), 2);
+  for (unsigned lane = 0; lane < lanes_->lanes; lane += 4)
+    for (Value* quad : turn(ir_, quads_at(ir_, rows, lane), /*to_memory=*/true))
+      result.push_back(access.op.bytes == 8 ? ir_.CreateBitCast(quad, pair) : quad);
+  return result;
 }
 
 // Lowest lane first: where lanes store to the same place, the highest one's value stays.
@@ -288,21 +369,17 @@ void MemoryEmitter::store_lanes(const Access& access, uint32_t element,
   Value* at = addresses(groups_[access.group]);
   const uint32_t bytes = access.op.bytes;
   llvm::Type* type = ir_.getIntNTy(8 * std::min(bytes, 4u));
+  const std::vector<Value*> whole = whole_elements(access, rows);
   const auto one = [&](unsigned lane) {
     Value* low = ir_.CreateExtractElement(at, uint64_t{lane});
-    std::vector<Value*> values;
-    for (Value* row : rows) values.push_back(ir_.CreateExtractElement(row, uint64_t{lane}));
-    if (bytes != 8 && bytes != 16) {
-      for (uint32_t i = 0; i < values.size(); ++i)
-        put(ir_.CreateTrunc(values[i], type), pointer(access, low, element, 4 * i));
-      return;
+    if (!whole.empty()) {
+      Value* own =
+          bytes == 16 ? whole[lane] : ir_.CreateExtractElement(whole[lane / 2], uint64_t{lane % 2});
+      return put(own, pointer(access, low, element, 0));
     }
-    llvm::Type* pair = llvm::FixedVectorType::get(ir_.getInt32Ty(), bytes / 4);
-    Value* whole = llvm::PoisonValue::get(pair);
-    for (uint32_t i = 0; i < values.size(); ++i)
-      whole = ir_.CreateInsertElement(whole, values[i], uint64_t{i});
-    if (bytes == 8) whole = ir_.CreateBitCast(whole, ir_.getInt64Ty());
-    put(whole, pointer(access, low, element, 0));
+    for (uint32_t i = 0; i < rows.size(); ++i)
+      put(ir_.CreateTrunc(ir_.CreateExtractElement(rows[i], uint64_t{lane}), type),
+          pointer(access, low, element, 4 * i));
   };
   BasicBlock* all = new_block("store_all_lanes");
   BasicBlock* some = new_block("store_some_lanes");
@@ -334,6 +411,7 @@ void MemoryEmitter::store(const Inst& inst, uint32_t element, Value* low,
   find_first(groups_[access.group]);
   if (access.op.part == MemoryOp::Part::kHigh)
     rows[0] = ir_.CreateLShr(rows[0], lanes_->splat(16u));
+  if (groups_[access.group].known_step == access.op.bytes) return store_row(access, element, rows);
   BasicBlock* in_row = new_block("store_row");
   BasicBlock* by_lane = new_block("store_lanes");
   BasicBlock* done = new_block("store_done");

@@ -42,6 +42,16 @@ class MemoryEmitter {
   // Emits the look at all addresses. The result: they are as the strips need them.
   llvm::Value* check(FactSlots::Reader& facts, llvm::Value* exec);
 
+  // Steps that lanes may have: one for each group of instructions with the same address. kAnyStep: whatever
+  // they have, strips find out.
+  using Steps = std::vector<int64_t>;
+  static constexpr int64_t kAnyStep = -1;
+  // Those that are likely; strips for them are worth having. Behind check().
+  std::vector<Steps> likely_steps() const;
+  llvm::Value* have(const Steps& steps);
+  // What follows is for lanes that have them, all active; empty: for any.
+  void assume(const Steps& steps);
+
   // Inside a strip; `active` has a bit for each of its lanes.
   void begin_strip(const LaneBuilder& lanes, llvm::Value* active);
   // Registers of all elements, as i32 vectors; `low` are the (lower halves of the) addresses, `old` what
@@ -68,6 +78,7 @@ class MemoryEmitter {
     llvm::Value* host{};    // i64: where the host has the byte at `begin` from the lowest address
     llvm::Value* lowest{};  // i32: the lowest address of an active lane, its lower half
     llvm::Value* step{};    // i64
+    int64_t known_step = kAnyStep;
     // Of the strip, by element size: is it in a row, or the same for all? Not i1, or LLVM compares
     // anew for every access.
     std::map<uint32_t, llvm::Value*> flag{};
@@ -97,10 +108,18 @@ class MemoryEmitter {
   std::vector<llvm::Value*> load_row(const Access& access, uint32_t element);
   std::vector<llvm::Value*> load_one(const Access& access, llvm::Value* at);
   std::vector<llvm::Value*> load_same(const Access& access, uint32_t element);
+  std::vector<llvm::Value*> load_sliding(const Access& access, uint32_t element);
   std::vector<llvm::Value*> load_lanes(const Access& access, uint32_t element);
+  std::vector<llvm::Value*> load_whole_lanes(const Access& access, uint32_t element);
+  std::vector<llvm::Value*> load_known(const Access& access);
+  using LoadOne = std::vector<llvm::Value*> (MemoryEmitter::*)(const Access&, uint32_t);
+  std::vector<llvm::Value*> load_all(const Access& access, LoadOne one);
+  std::vector<llvm::Value*> load_unknown(const Access& access);
   void store_row(const Access& access, uint32_t element, const std::vector<llvm::Value*>& rows);
   llvm::Value* update_lane(const Access& access, llvm::Value* low, llvm::Value* data);
   llvm::Value* update_some(const Access& access, llvm::Value* low, llvm::Value* data);
+  std::vector<llvm::Value*> whole_elements(const Access& access,
+                                           const std::vector<llvm::Value*>& rows);
   void store_lanes(const Access& access, uint32_t element, const std::vector<llvm::Value*>& rows);
   llvm::Value* load_field(llvm::Type* type, size_t offset);
   void note_place(const Access& access);

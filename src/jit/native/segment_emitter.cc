@@ -52,15 +52,11 @@ void SegmentEmitter::emit(int32_t begin, int32_t end) {
   if (may_redo) scalars_.flush();
   exec_ = scalars_.mask(slot::kExecLo, wave64_);
   capture(begin, end);
-  lanes_.lanes = choose_lanes();
+  find_last_writes();
   is_full_ = ir_.CreateICmpEQ(exec_, ir_.getInt64(wave64_ ? ~uint64_t{0} : 0xffffffffu));
   if (may_redo) begin_redo();
   emit_check(has_memory);
-  const uint32_t elements = stores_ != nullptr ? compiled_memory_op(*stores_)->elements : 1;
-  for (element_ = 0; element_ < elements; ++element_) {
-    row_.clear();
-    emit_strips();
-  }
+  emit_versions();
   if (!may_redo) return;
   scalars_.flush();
   BasicBlock* join = new_block("join");
@@ -102,6 +98,7 @@ void SegmentEmitter::capture(int32_t begin, int32_t end) {
         memory_.add(inst, plan_.first + i, scalars_, facts_);
         const MemoryOp op = *compiled_memory_op(inst);
         if (op.is_store) stores_ = &inst;
+        may_doubt_ |= op.update != MemoryOp::Update::kNone;
         for (uint32_t k = 0; k < op.results(inst); ++k) facts_.forget(inst.dst.index + k);
         break;
       }
@@ -145,7 +142,20 @@ unsigned SegmentEmitter::choose_lanes() const {
 
 // --- The loop over strips.
 
-void SegmentEmitter::emit_strips() {
+// All strips of the version, and the masks they make.
+std::map<uint32_t, Value*> SegmentEmitter::emit_version() {
+  std::map<uint32_t, Value*> masks;
+  const uint32_t elements = stores_ != nullptr ? compiled_memory_op(*stores_)->elements : 1;
+  for (element_ = 0; element_ < elements; ++element_) {
+    row_.clear();
+    lanes_.numbers.clear();
+    lanes_.doubts.clear();
+    masks = emit_strips();
+  }
+  return masks;
+}
+
+std::map<uint32_t, Value*> SegmentEmitter::emit_strips() {
   const unsigned lanes = lanes_.lanes;
   BasicBlock* before = ir_.GetInsertBlock();
   BasicBlock* strip = new_block("strip");
@@ -162,16 +172,21 @@ void SegmentEmitter::emit_strips() {
     bits->addIncoming(ir_.getInt64(0), before);
   }
   lane_ = lanes_.first_lane = lane;
-  Value* shifted = ir_.CreateLShr(exec_, ir_.CreateZExt(lane, ir_.getInt64Ty()));
-  active_ = ir_.CreateTrunc(shifted, ir_.getIntNTy(lanes));
-  ir_.CreateCondBr(ir_.CreateICmpEQ(active_, llvm::Constant::getNullValue(active_->getType())),
-                   next, work);
+  if (for_all_) {
+    active_ = llvm::Constant::getAllOnesValue(ir_.getIntNTy(lanes));
+    ir_.CreateBr(work);
+  } else {
+    Value* shifted = ir_.CreateLShr(exec_, ir_.CreateZExt(lane, ir_.getInt64Ty()));
+    active_ = ir_.CreateTrunc(shifted, ir_.getIntNTy(lanes));
+    ir_.CreateCondBr(ir_.CreateICmpEQ(active_, llvm::Constant::getNullValue(active_->getType())),
+                     next, work);
+  }
 
   ir_.SetInsertPoint(next);
   std::map<uint32_t, llvm::PHINode*> merged;
   for (auto& [at, bits] : done_mask_) {
     merged[at] = ir_.CreatePHI(ir_.getInt64Ty(), 3);
-    merged[at]->addIncoming(bits, strip);
+    if (!for_all_) merged[at]->addIncoming(bits, strip);
   }
 
   ir_.SetInsertPoint(work);
@@ -182,7 +197,8 @@ void SegmentEmitter::emit_strips() {
     made[at] = ir_.CreateOr(bits, ir_.CreateShl(wide, ir_.CreateZExt(lane, ir_.getInt64Ty())));
   }
   BasicBlock* stored = new_block("stored");
-  emit_stores(stored);
+  if (for_all_) emit_stores_for_all(stored);
+  else emit_stores(stored);
   ir_.SetInsertPoint(stored);
   for (auto& [at, bits] : merged) bits->addIncoming(made[at], stored);
   ir_.CreateBr(next);
@@ -193,7 +209,7 @@ void SegmentEmitter::emit_strips() {
   for (auto& [at, bits] : done_mask_) bits->addIncoming(merged[at], next);
   ir_.CreateCondBr(ir_.CreateICmpULT(following, ir_.getInt32(wave_lanes_)), strip, done);
   ir_.SetInsertPoint(done);
-  for (const auto& [at, bits] : merged) scalars_.set_mask(at, bits, wave64_);
+  return {merged.begin(), merged.end()};
 }
 
 Value* SegmentEmitter::mask_bits(Value* mask) {
@@ -201,18 +217,21 @@ Value* SegmentEmitter::mask_bits(Value* mask) {
   return ir_.CreateAnd(bits, active_);
 }
 
-void SegmentEmitter::emit_load(const Inst& inst) {
+void SegmentEmitter::emit_load(const Operation& operation) {
+  const Inst& inst = *operation.inst;
   uint32_t reg = inst.dst.index;
+  note_read(inst.vaddr.index + 1u);
   Value* low = read32(inst.vaddr.index, false);
   const bool is_whole = compiled_memory_op(inst)->part == MemoryOp::Part::kWhole;
   Value* old = is_whole ? nullptr : read32(reg, false);
-  for (Value* row : memory_.load(inst, low, old)) row_[reg++] = {row, nullptr, true};
+  for (Value* row : memory_.load(inst, low, old)) set_row(reg++, row, nullptr, operation);
 }
 
 // What is stored is read here, and stored when it is known to be right.
 void SegmentEmitter::take_stored(const Inst& inst) {
   const MemoryOp op = *compiled_memory_op(inst);
   stored_.clear();
+  note_read(inst.vaddr.index + 1u);
   stored_at_ = read32(inst.vaddr.index, false);
   for (uint32_t i = 0; i < op.rows(); ++i)
     stored_.push_back(read32(inst.src[element_].index + i, false));
@@ -229,12 +248,14 @@ void SegmentEmitter::emit_stored() {
 }
 
 void SegmentEmitter::emit_operations() {
+  largest_[0] = largest_[1] = wrong_ = nullptr;
   if (!memory_.is_empty()) memory_.begin_strip(lanes_, active_);
   for (size_t i = 0; i < operations_.size(); ++i) {
     if (operations_[i].is_memory) {
       const Inst& inst = *operations_[i].inst;
       if (&inst == stores_) take_stored(inst);
-      else emit_load(inst);
+      else emit_load(operations_[i]);
+      gather_doubts();
       continue;
     }
     const Result first = emit_operation(operations_[i]);
@@ -245,9 +266,11 @@ void SegmentEmitter::emit_operations() {
     } else {
       write(first);
     }
+    gather_doubts();
   }
   for (auto& [reg, row] : row_)
     if (row.is_written) settle(row);
+  gather_doubts();
 }
 
 SegmentEmitter::Result SegmentEmitter::emit_operation(const Operation& operation) {
@@ -264,7 +287,7 @@ SegmentEmitter::Result SegmentEmitter::emit_operation(const Operation& operation
 void SegmentEmitter::store_rows(Value* active) {
   const llvm::Align align(std::min(lanes_.lanes * 4, 64u));
   for (const auto& [reg, row] : row_) {
-    if (!row.is_written) continue;
+    if (!row.is_written || row.is_stored) continue;
     Value* at = row_address(reg);
     Value* value = row.bits;
     if (active != nullptr)

@@ -12,6 +12,11 @@
 // were done before are not touched by that, but for their bits of masks, which are put back. The same
 // happens, from the first strip on, where addresses are not such that strips can do with them
 // (memory_emitter.h).
+//
+// Versions. There are strips for any lanes, and others for when all lanes are on and addresses have the
+// steps they mostly have. Those decide nothing on the way, and what handlers would not read before they
+// write it they store at once: what is kept until the strip is known to be right are registers that it
+// both reads and writes.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +68,8 @@ class SegmentEmitter {
     llvm::Value* bits = nullptr;    // of the strip, i32
     llvm::Value* number = nullptr;  // the floating-point value, while a NaN in it is not noticed
     bool is_written = false;
+    bool is_read = false;    // as it was before the segment
+    bool is_stored = false;  // already
   };
   struct Result {
     const Operation* operation;
@@ -71,13 +78,27 @@ class SegmentEmitter {
   };
 
   void capture(int32_t begin, int32_t end);
+  void find_last_writes();
   unsigned choose_lanes() const;
   void emit_check(bool has_memory);
-  void emit_strips();
+  void emit_versions();
+  std::map<uint32_t, llvm::Value*> emit_version();
+  std::map<uint32_t, llvm::Value*> emit_strips();
+  // Versions for all lanes: segment_versions.cc.
+  bool has_own_strips_for_all() const;
+  unsigned choose_lanes_for_all() const;
+  static std::vector<uint32_t> rows_read(const Operation& operation);
+  static std::vector<uint32_t> rows_written(const Operation& operation);
+  unsigned rows_at_once() const;
+  void set_row(uint32_t reg, llvm::Value* bits, llvm::Value* number, const Operation& operation);
+  void note_read(uint32_t reg);
+  void gather_doubts();
+  llvm::Value* are_gathered_right();
+  void emit_stores_for_all(llvm::BasicBlock* done);
   void emit_operations();
   Result emit_operation(const Operation& operation);
   void write(const Result& result);
-  void emit_load(const isa::Inst& inst);
+  void emit_load(const Operation& operation);
   void take_stored(const isa::Inst& inst);
   void emit_stored();
   llvm::Value* are_right(llvm::Type* but);
@@ -101,7 +122,7 @@ class SegmentEmitter {
   llvm::Value* lanes_read(const LanePattern& pattern);
   llvm::Value* lanes_written(const LanePattern& pattern);
   llvm::Value* limited(llvm::Value* value);
-  void write_row(const isa::Inst& inst, uint32_t reg, llvm::Value* bits, llvm::Value* number);
+  void write_row(const Operation& operation, uint32_t reg, llvm::Value* bits, llvm::Value* number);
   llvm::Value* settled_bits(uint32_t reg);
   llvm::Value* are_ordered(llvm::Value* number);
   llvm::Value* row_bits(uint32_t reg);
@@ -121,6 +142,7 @@ class SegmentEmitter {
   const bool wave64_;
 
   std::vector<Operation> operations_;
+  std::map<uint32_t, const Operation*> last_write_;  // by register
   bool may_doubt_ = false;
   LaneBuilder lanes_;
   MemoryEmitter memory_;
@@ -129,6 +151,8 @@ class SegmentEmitter {
   llvm::Value* exec_ = nullptr;
   llvm::Value* is_full_ = nullptr;
 
+  // --- Of the version.
+  bool for_all_ = false;  // lanes
   // --- Inside the strip.
   llvm::Value* lane_ = nullptr;    // i32: its first lane
   llvm::Value* active_ = nullptr;  // a bit per lane of the strip
@@ -138,6 +162,8 @@ class SegmentEmitter {
   const isa::Inst* stores_ = nullptr;  // the segment's last instruction, when it is a store
   std::vector<llvm::Value*> stored_;   // its data
   llvm::Value* stored_at_ = nullptr;   // its addresses
+  llvm::Value* largest_[2] = {};       // of numbers: NaN where one of them is
+  llvm::Value* wrong_ = nullptr;       // other doubts
   // Where handlers take over, from a lane on, with the masks of lanes before it.
   llvm::BasicBlock* redo_ = nullptr;
   llvm::PHINode* redo_lane_ = nullptr;

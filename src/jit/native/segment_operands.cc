@@ -95,6 +95,7 @@ Value* SegmentEmitter::row_address(uint32_t reg) {
 }
 
 Value* SegmentEmitter::row_bits(uint32_t reg) {
+  note_read(reg);
   Row& row = row_[reg];
   if (row.bits == nullptr)
     row.bits = ir_.CreateAlignedLoad(lanes_.u32(), row_address(reg),
@@ -290,20 +291,22 @@ Value* SegmentEmitter::limited(Value* value) {
   return ir_.CreateSelect(ir_.CreateFCmpOGT(value, one), one, positive);
 }
 
-void SegmentEmitter::write_row(const Inst& inst, uint32_t reg, Value* bits, Value* number) {
+void SegmentEmitter::write_row(const Operation& operation, uint32_t reg, Value* bits,
+                               Value* number) {
+  const Inst& inst = *operation.inst;
   const bool is_part = inst.dst.sel != Sel::kDword;
   const LanePattern pattern = lane_pattern(inst);
   Value* written = pattern.is_used() ? lanes_written(pattern) : nullptr;
   if (!is_part && written == nullptr) {
-    row_[reg] = {bits, number, true};
+    set_row(reg, bits, number, operation);
     return;
   }
-  Row result{nullptr, number, true};
+  Row result{nullptr, number};
   settle(result);
   Value* old = is_part && !inst.dst_preserve && written == nullptr ? nullptr : settled_bits(reg);
   bits = put_part(lanes_, bits, old, inst);
-  result.bits = written == nullptr ? bits : ir_.CreateSelect(written, bits, old);
-  row_[reg] = result;
+  set_row(reg, written == nullptr ? bits : ir_.CreateSelect(written, bits, old), nullptr,
+          operation);
 }
 
 void SegmentEmitter::write(const Result& result) {
@@ -333,24 +336,26 @@ void SegmentEmitter::write(const Result& result) {
     case Type::kF32x2:
       for (const bool high : {false, true}) {
         Value* part = lanes_.part_of(value, high);
-        write_row(inst, reg + (high ? 1u : 0), ir_.CreateBitCast(part, lanes_.u32()),
+        write_row(*result.operation, reg + (high ? 1u : 0), ir_.CreateBitCast(part, lanes_.u32()),
                   number == nullptr ? nullptr : part);
       }
       return;
     case Type::kU64:
     case Type::kF64: {
       Value* bits = ir_.CreateBitCast(value, lanes_.u64());
-      write_row(inst, reg, lanes_.half_of(bits, false), number);
-      write_row(inst, reg + 1u, lanes_.half_of(bits, true), number);
+      write_row(*result.operation, reg, lanes_.half_of(bits, false), number);
+      write_row(*result.operation, reg + 1u, lanes_.half_of(bits, true), number);
       return;
     }
     case Type::kF16: {
       Value* bits = ir_.CreateZExt(ir_.CreateBitCast(value, lanes_.u16()), lanes_.u32());
-      return write_row(inst, reg, bits, number);
+      return write_row(*result.operation, reg, bits, number);
     }
     case Type::kU16:
-      return write_row(inst, reg, ir_.CreateAnd(value, lanes_.splat(0xffffu)), nullptr);
-    default: return write_row(inst, reg, ir_.CreateBitCast(value, lanes_.u32()), number);
+      return write_row(*result.operation, reg, ir_.CreateAnd(value, lanes_.splat(0xffffu)),
+                       nullptr);
+    default:
+      return write_row(*result.operation, reg, ir_.CreateBitCast(value, lanes_.u32()), number);
   }
 }
 

@@ -21,9 +21,11 @@ using isa::Operand;
 using isa::OperandKind;
 namespace slot = isa::slot;
 
-// Results of a segment are kept until all are known to be right: as many as the host's registers
-// hold when strips are narrow.
+// Results of a segment may have to be kept until all are known to be right: as many as the host's
+// registers hold when strips are narrow. With memory most are not kept, and what is done before strips
+// counts more.
 constexpr size_t kMostResults = 22;
+constexpr size_t kMostResultsWithMemory = 64;
 
 using Slots = std::bitset<slot::kCount + 2>;
 
@@ -76,7 +78,7 @@ struct Segment {
     }
     const MaskSlots written = mask_slots(inst);
     if (written.has_mask && !is_whole(written.mask)) return false;
-    return (reads & masks).none() && results.count() + 2 <= kMostResults;
+    return (reads & masks).none() && has_room(2);
   }
   // What addresses are like is known before the first strip; the rest is in memory_emitter.h.
   bool takes_memory(const Inst& inst) {
@@ -87,7 +89,10 @@ struct Segment {
     add(base, inst.saddr, 2);
     if ((base & masks).any()) return false;
     if (op.is_store) return op.elements == 1 && !loads[static_cast<size_t>(op.space)];
-    return results.count() + op.elements * op.rows() <= kMostResults;
+    return has_room(op.elements * op.rows());
+  }
+  bool has_room(size_t more) const {
+    return results.count() + more <= (has_memory ? kMostResultsWithMemory : kMostResults);
   }
   AddressFacts::Node address_of(const Inst& inst) {
     const MemoryOp op = *compiled_memory_op(inst);
