@@ -425,6 +425,18 @@ TEST(VopHalves, MoveAndSwapInTheLongAndShortForms) {
   EXPECT_EQ(machine.v(3, 0), 0x40000000u);
 }
 
+TEST(VopHalves, MultiplyAndAddALiteral) {
+  TestMachine machine({.target = kGfx1100, .wave64 = false});
+  machine.fill_v(1, 0x3c004200);  // 1 and 3
+  machine.fill_v(3, 0x1111);
+  ASSERT_TRUE(machine.run(".long 0x6f070301, 0x4000\n"));  // v_fmamk_f16 v3.h, v1.l, 2.0, v1.h
+  EXPECT_EQ(machine.v(3, 0), 0x47001111u);
+  ASSERT_TRUE(machine.run(".long 0x70070301, 0x4500\n"));  // v_fmaak_f16 v3.l, v1.l, v1.h, 5.0
+  EXPECT_EQ(machine.v(3, 0), 0x47004800u);
+  ASSERT_TRUE(machine.run(".long 0x6e060381, 0x4500\n"));  // v_fmamk_f16 v3.l, v1.h, 5.0, v1.l
+  EXPECT_EQ(machine.v(3, 0), 0x47004800u);
+}
+
 TEST(VopSad, QuadMaskedSumsFillFourRegisters) {
   TestMachine machine(on(kGfx90a));
   std::mt19937_64 random(5);
