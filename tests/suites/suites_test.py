@@ -154,6 +154,8 @@ class Selection(unittest.TestCase):
         self.assertEqual([len(batch) for batch in cut], [4, 4, 2, 1])
         self.assertEqual(sum(cut, []), cases)
         self.assertEqual({batch[0][0] for batch in cut[:3]}, {"p"})
+        cut = list(selection.batches(cases, 10, lambda program: 0.1, places, most=3))
+        self.assertEqual([len(batch) for batch in cut], [3, 3, 3, 1, 1])
 
 
 class DataFile(unittest.TestCase):

@@ -46,6 +46,7 @@ class Suite:
     budget: int = 900  # seconds a target gets
     case_seconds: int = 60
     batch_seconds: int = 60  # how long one process should take, besides its start
+    batch_cases: int = 500  # that one process runs at most
     start_seconds: int = 120  # until its first case
     memory_gib: int = 6
 

@@ -63,10 +63,11 @@ def order(cases, seed, pattern_of, size_of=lambda program: ""):
         start, size = start + size, size * 2
 
 
-def batches(cases, seconds, expected, places):
+def batches(cases, seconds, expected, places, most=500):
     """Splits a round into lists of one program's cases that should take about `seconds`, in the program's own order.
 
-    expected(program) is the mean time of its cases so far, or None before the first. `places` tells that order.
+    expected(program) is the mean time of its cases so far, or None before the first. `places` tells that order, `most`
+    how many cases a list may have.
     """
     def in_order(batch):
         return sorted(batch, key=places.__getitem__)
@@ -75,7 +76,7 @@ def batches(cases, seconds, expected, places):
     for program, name in cases:
         cost = expected(program)
         cost = seconds / 16 if cost is None else cost
-        if batch and (batch[0][0] != program or planned + cost > seconds or len(batch) >= 500):
+        if batch and (batch[0][0] != program or planned + cost > seconds or len(batch) >= most):
             yield in_order(batch)
             batch, planned = [], 0.0
         batch.append((program, name))

@@ -168,7 +168,7 @@ class Session:
         deadline = time.monotonic() + budget - journal.seconds
         for cases in selection.order(chosen, self.options.seed, self._pattern, self._size):
             todo = [case for case in cases if case not in journal.cases]
-            for batch in selection.batches(todo, self.suite.batch_seconds, tally.mean, places):
+            for batch in selection.batches(todo, self.suite.batch_seconds, tally.mean, places, self.suite.batch_cases):
                 if time.monotonic() > deadline:
                     return
                 self._run_batch(batch, journal, tally, deadline)
