@@ -31,7 +31,10 @@ Result<nlohmann::json> read_document(const std::string& path) {
   if (!bytes.ok()) return bytes.error();
   const char* const text = reinterpret_cast<const char*>(bytes->data());
   Result<nlohmann::json> json = util::parse_json({text, bytes->size()});
-  if (json.ok()) return json;
+  if (json.ok()) {
+    const Status good = profile::check_document(*json, path);
+    return good.ok() ? json : Result<nlohmann::json>(good.error());
+  }
   return errorf("%s: %s; write it anew with wavetap profile -o", path.c_str(),
                 json.error().message.c_str());
 }

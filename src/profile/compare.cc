@@ -219,17 +219,17 @@ KernelChange change_of(const Pair& pair, double least) {
   return change;
 }
 
-Status check_document(const json& document, const char* which) {
+}  // namespace
+
+Status check_document(const json& document, const std::string& name) {
   if (!document.is_object() || util::text_in(document, "document") != "profile")
-    return errorf("%s is not a profile.json of wavetap profile", which);
+    return errorf("%s: not a profile.json; write one with wavetap profile -o", name.c_str());
   const double version = util::number_in(document, "version");
   if (version > kDocumentVersion)
-    return errorf("%s is a profile of version %.0f, this build reads up to %d", which, version,
-                  kDocumentVersion);
+    return errorf("%s: a profile of version %.0f, this build reads up to %d; profile again",
+                  name.c_str(), version, kDocumentVersion);
   return {};
 }
-
-}  // namespace
 
 double Change::share() const {
   if (a == b) return 0;

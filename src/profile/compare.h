@@ -42,6 +42,9 @@ struct Comparison {
   std::vector<KernelChange> kernels;  // the largest change of the total first
 };
 
+// An error when it is not one that wavetap profile wrote; `name`: the file, for the sentence.
+Status check_document(const nlohmann::json& document, const std::string& name);
+
 // `least`: what changes less is the same, as a share. An error when a document is not one of ours.
 Result<Comparison> compare_profiles(const nlohmann::json& a, const nlohmann::json& b, double least);
 
