@@ -1,9 +1,12 @@
 #include "swap/index.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
 #include "base/sys_files.h"
 #include "codeobj/container.h"
@@ -13,7 +16,7 @@
 namespace wavetap::swap {
 namespace {
 
-constexpr int kMostFoldersDeep = 16;
+constexpr size_t kMostFoldersDeep = 16;
 constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
 enum class Content { kOther, kDevice };
@@ -67,8 +70,7 @@ class Scanner {
     int64_t time_ns = 0;
     uint64_t bytes = 0;
     if (!stat_file(path, time_ns, bytes)) {
-      if (is_named)
-        index_.problems.push_back(path + ": cannot be read; look at its name and rights");
+      if (is_named) say(path, "cannot be read; look at its name and rights");
       return;
     }
     if (const auto found = by_path_.find(path); found != by_path_.end()) {
@@ -76,6 +78,8 @@ class Scanner {
       if (known.time_ns == time_ns && known.bytes == bytes) return take(std::move(known));
     }
     const bool expected = is_named || has_device_suffix(path);
+    if (!expected && ::access(path.c_str(), R_OK) != 0)
+      return say(path, "cannot be read; look at its rights");
     if (!expected && content_of(path) == Content::kOther) return;
     ++index_.read;
     IndexedFile file = index_file(path);
@@ -84,29 +88,45 @@ class Scanner {
     take(std::move(file));
   }
 
-  void add_folder(const std::string& folder, int depth) {
-    for (const std::string& name : sys::list_directory(folder)) {
-      const std::string path = folder + "/" + name;
-      struct stat status {};
-      if (::stat(path.c_str(), &status) != 0) continue;  // it has gone meanwhile
-      if (S_ISDIR(status.st_mode)) {
-        if (depth < kMostFoldersDeep) add_folder(path, depth + 1);
-      } else if (S_ISREG(status.st_mode)) {
-        add_file(path, /*is_named=*/false);
-      }
-    }
+  void add_folder(const std::string& folder, const struct stat& status) {
+    // A link may lead back to where we are.
+    const std::pair<uint64_t, uint64_t> identity(status.st_dev, status.st_ino);
+    if (std::find(within_.begin(), within_.end(), identity) != within_.end()) return;
+    if (within_.size() > kMostFoldersDeep) return say(folder, "is too deep and is not searched");
+    if (::access(folder.c_str(), R_OK | X_OK) != 0)
+      return say(folder, "cannot be searched; look at its rights");
+    within_.push_back(identity);
+    for (const std::string& name : sys::list_directory(folder)) add_entry(folder + "/" + name);
+    within_.pop_back();
   }
 
  private:
+  void say(const std::string& path, const std::string& problem) {
+    index_.problems.push_back(path + ": " + problem);
+  }
+
+  void add_entry(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) {
+      // What has gone meanwhile is nobody's concern; a link that leads nowhere is.
+      if (::lstat(path.c_str(), &status) == 0)
+        say(path, "leads nowhere; remove the link, or mend it");
+    } else if (S_ISDIR(status.st_mode)) {
+      add_folder(path, status);
+    } else if (S_ISREG(status.st_mode)) {
+      add_file(path, /*is_named=*/false);
+    }
+  }
+
   void take(IndexedFile file) {
-    for (const std::string& problem : file.problems)
-      index_.problems.push_back(file.path + ": " + problem);
+    for (const std::string& problem : file.problems) say(file.path, problem);
     index_.files.push_back(std::move(file));
   }
 
   Index& index_;
   std::vector<IndexedFile> known_;
   std::unordered_map<std::string, size_t> by_path_;
+  std::vector<std::pair<uint64_t, uint64_t>> within_;  // folders that are being searched
 };
 
 std::string folder_of(const std::string& path) {
@@ -242,7 +262,7 @@ Result<Index> make_index(const std::string& source, const std::string& cache) {
   if (S_ISDIR(status.st_mode)) {
     std::string folder = source;
     while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-    scanner.add_folder(folder, 0);
+    scanner.add_folder(folder, status);
     for (const IndexedFile& file : index.files)
       index.rules.push_back({.pattern = {}, .path = file.path, .kernel = {}});
   } else if (content_of(source) == Content::kDevice || has_device_suffix(source)) {

@@ -219,6 +219,32 @@ TEST(Index, ReadsAFolderOnce) {
   EXPECT_FALSE(make_index(base + "/none", cache).ok());
   wavetap::sys::remove_tree(base);
 }
+
+TEST(Index, SaysWhatOfAFolderItCannotLookAt) {
+  char folder[] = "/tmp/wt-swap-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string base = folder;
+  const std::optional<std::string> code = wavetap::sys::read_file(WT_TEST_CODE_OBJECT, SIZE_MAX);
+  wavetap::sys::write_file(base + "/kernels/a.hsaco", *code);
+  wavetap::sys::write_file(base + "/kernels/b.hsaco", *code);
+  ASSERT_EQ(::symlink("/no/such/file", (base + "/kernels/gone.hsaco").c_str()), 0);
+  ASSERT_EQ(::symlink("itself", (base + "/kernels/itself").c_str()), 0);
+  ASSERT_EQ(::symlink("..", (base + "/kernels/back").c_str()), 0);
+  std::string deep = base + "/kernels";
+  for (int i = 0; i < 20; ++i) deep += "/d";
+  wavetap::sys::write_file(deep + "/c.hsaco", *code);
+  Result<Index> index = make_index(base + "/kernels", "");
+  ASSERT_TRUE(index.ok()) << index.error().message;
+  std::sort(index->problems.begin(), index->problems.end());
+  ASSERT_EQ(index->problems.size(), 3u);
+  EXPECT_TRUE(index->problems[0].ends_with("/d: is too deep and is not searched"));
+  EXPECT_EQ(index->problems[1],
+            base + "/kernels/gone.hsaco: leads nowhere; remove the link, or mend it");
+  EXPECT_EQ(index->problems[2],
+            base + "/kernels/itself: leads nowhere; remove the link, or mend it");
+  EXPECT_EQ(index->files.size(), 2u);  // not again by way of `back`
+  wavetap::sys::remove_tree(base);
+}
 #endif
 
 }  // namespace
