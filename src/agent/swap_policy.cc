@@ -42,6 +42,7 @@ struct Swap {
   uint64_t agent = 0;
   std::atomic<const Replacement*> replacement{nullptr};  // null: the original runs
   std::atomic<bool> launch_refused{false};               // and it was said
+  std::atomic<uint32_t> launches{0};                     // by turns
 
   // Under the lock.
   const Candidate* candidate = nullptr;  // whose file is used, or was refused
@@ -72,6 +73,7 @@ constinit LockWord g_lock;
 constinit std::atomic<State*> g_swaps{nullptr};
 constinit SwapMap<Swap> g_map;
 constinit std::atomic<bool> g_watch{false};
+constinit std::atomic<bool> g_turns{false};
 
 // ---- facts -------------------------------------------------------------------------------------
 
@@ -91,6 +93,8 @@ void write_swap(const Swap& swap) {
   write_swap(swap,
              swap.verdict.is_legal() ? format::SwapEvent::kReplaced : format::SwapEvent::kRefused,
              swap.verdict);
+  if (g_turns.load(std::memory_order_relaxed) && swap.verdict.is_legal())
+    write_swap(swap, format::SwapEvent::kTurn, swap.verdict);
 }
 
 void write_known_swaps() {
@@ -368,6 +372,9 @@ class SwapPolicy final : public DispatchPolicy {
       refuse_launch(*swap, *to, packet, reason);
       return agent::Verdict::kPass;
     }
+    if (g_turns.load(std::memory_order_relaxed) &&
+        swap->launches.fetch_add(1, std::memory_order_relaxed) % 2 == 0)
+      return agent::Verdict::kPass;
     packet.kernel_object = to->kernel_object;
     packet.group_segment_size = swap::lds_for(to->rules, packet.group_segment_size);
     packet.private_segment_size = swap::scratch_for(to->rules, packet.private_segment_size);
@@ -403,6 +410,7 @@ void start_swap() {
   State* const state = read_table();
   if (state == nullptr || state->table.empty()) return;
   g_watch.store(state->table.watches(), std::memory_order_relaxed);
+  g_turns.store(state->table.takes_turns(), std::memory_order_relaxed);
   g_swaps.store(state, std::memory_order_release);
   listen_to_executables(&on_frozen, &on_destroyed);
   add_fact_source(&write_known_swaps);

@@ -46,6 +46,9 @@ void add_swap_options(Command& command, RunOptions& options, SwapVerifyRun& veri
       ->type_name("DIR|MANIFEST");
   command.add_flag("--swap-watch", options.swap.watch,
                    "use a changed file of --swap from the next launch on");
+  command.add_flag("--swap-ab", options.swap.turns,
+                   "run every other launch as it is and compare the times: original and "
+                   "replacement by turns, in one run");
   command.add_flag(
       "--swap-verify", verify.wanted,
       "run the program's own kernels, and afterwards launches of them again, as they were and "

@@ -72,7 +72,7 @@ int list(const SwapCommandOptions& options) {
   Result<swap::Index> index = open_swap_index(options.source);
   if (!index.ok()) return fail(index.error());
   if (!options.table.empty()) {
-    const swap::Table made(swap::candidates_of(*index, ""), /*watch=*/false);
+    const swap::Table made(swap::candidates_of(*index, ""));
     const Status written = util::write_file(options.table, made.text());
     if (!written.ok()) return fail(written.error());
   }
@@ -159,7 +159,7 @@ void print_answers_json(const SwapCommandOptions& options, const std::vector<Swa
 int check(const SwapCommandOptions& options) {
   Result<swap::Index> index = open_swap_index(options.source);
   if (!index.ok()) return fail(index.error());
-  const swap::Table table(swap::candidates_of(*index, ""), /*watch=*/false);
+  const swap::Table table(swap::candidates_of(*index, ""));
   const swap::IndexedFile binary = swap::index_file(options.binary);
   if (binary.objects.empty())
     return fail(errorf("%s: %s", options.binary.c_str(),

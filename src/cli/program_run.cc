@@ -144,6 +144,8 @@ Status check_options(const RunOptions& options) {
     return errorf("run: --swap works in the recorder; leave out --no-trace");
   if (options.swap.watch && options.swap.source.empty())
     return errorf("run: --swap-watch says how --swap works; add --swap DIR");
+  if (options.swap.turns && options.swap.source.empty())
+    return errorf("run: --swap-ab says how --swap works; add --swap DIR");
   if (!options.require_gpu) return {};
   if (options.no_trace)
     return errorf("run: --require-gpu counts kernels in the trace; leave out --no-trace");

@@ -39,6 +39,40 @@ const swap::KernelInfo* kernel_of(const swap::Index& index, const swap::Candidat
   return nullptr;
 }
 
+// By turns: how long the original and the replacement took.
+void print_turns(const std::vector<store::ImportedSwap>& swaps) {
+  struct Sum {
+    uint64_t dispatches = 0;
+    int64_t ns = 0;
+    double mean_us() const {
+      return dispatches == 0 ? 0 : static_cast<double>(ns) / 1e3 / static_cast<double>(dispatches);
+    }
+  };
+  std::map<std::string, std::pair<Sum, Sum>> by_kernel;  // the original, the replacement
+  bool are_turns = false;
+  for (const store::ImportedSwap& swap : swaps) {
+    are_turns |= swap.is_turn;
+    if (!swap.is_turn && !swap.is_replaced) continue;
+    auto& [original, replacement] = by_kernel[swap.kernel];
+    Sum& sum = swap.is_turn ? original : replacement;
+    sum.dispatches += swap.dispatches;
+    sum.ns += swap.total_ns;
+  }
+  if (!are_turns) return;
+  for (const auto& [kernel, sums] : by_kernel) {
+    const auto& [original, replacement] = sums;
+    if (original.dispatches + replacement.dispatches == 0) continue;
+    fmt::print(
+        stderr,
+        "wavetap: swap: {}: the original {} of {:.2f} us on average, the replacement {} of {:.2f} us{}\n",
+        util::escape_control(kernel), dispatches(original.dispatches), original.mean_us(),
+        dispatches(replacement.dispatches), replacement.mean_us(),
+        original.ns == 0 || replacement.dispatches == 0
+            ? ""
+            : fmt::format(" ({:+.1f} %)", 100 * (replacement.mean_us() / original.mean_us() - 1)));
+  }
+}
+
 }  // namespace
 
 std::string swap_cache_file(const std::string& source) {
@@ -71,8 +105,8 @@ Result<std::string> prepare_swap(const SwapOptions& options, const std::string& 
         "bundles or HIP programs",
         options.source.c_str());
   const std::string path = run_dir + "/swap";
-  const Status written =
-      util::write_file(path, swap::Table(std::move(candidates), options.watch).text());
+  const Status written = util::write_file(
+      path, swap::Table(std::move(candidates), {options.watch, options.turns}).text());
   if (!written.ok()) return written.error();
   return path;
 }
@@ -100,6 +134,7 @@ void print_swaps(const std::vector<store::ImportedSwap>& swaps, const std::strin
   std::set<std::string> kernels;
   std::map<std::string, uint64_t> refusals;
   for (const store::ImportedSwap& swap : swaps) {
+    if (swap.is_turn) continue;
     if (!swap.is_replaced && swap.dispatches == 0) continue;  // it never ran
     if (!swap.is_replaced) {
       refusals[fmt::format("{}: not replaced by {}: {}", util::escape_control(swap.kernel),
@@ -119,6 +154,7 @@ void print_swaps(const std::vector<store::ImportedSwap>& swaps, const std::strin
   else
     fmt::print(stderr, "wavetap: swap: {} of {} ran the replacement\n", dispatches(replaced),
                util::count_of(kernels.size(), "kernel"));
+  print_turns(swaps);
   size_t shown = 0;
   for (const auto& [text, count] : refusals) {
     if (++shown > kMostLines) break;

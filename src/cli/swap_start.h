@@ -15,6 +15,7 @@ namespace wavetap::cli {
 struct SwapOptions {
   std::string source;  // folder, file or manifest; "": none
   bool watch = false;
+  bool turns = false;  // every other launch runs the original
 };
 
 // Where the index of a folder or manifest is kept: $XDG_CACHE_HOME/wavetap/swap-….index; "" when there is

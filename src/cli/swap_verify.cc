@@ -172,7 +172,7 @@ SwapVerification verify_swaps(const SwapVerifyOptions& options) {
     made.exit_code = fail(tolerance.ok() ? index.error() : tolerance.error());
     return made;
   }
-  const swap::Table table(swap::candidates_of(*index, ""), /*watch=*/false);
+  const swap::Table table(swap::candidates_of(*index, ""));
   std::vector<Comparison> all;
   for (const std::string& path : options.captures) {
     const std::unique_ptr<replay::CaptureFile> file = open_captures(path, &made.exit_code);

@@ -66,7 +66,7 @@ int run_and_verify(const RunOptions& options, const SwapVerifyRun& verify,
   RunOptions run = options;
   run.swap = {};
   run.capture.folder = *folder;
-  run.capture.kernels = pattern_of(swap::Table(swap::candidates_of(*index, ""), /*watch=*/false));
+  run.capture.kernels = pattern_of(swap::Table(swap::candidates_of(*index, "")));
   run.capture.max = verify.launches;
   bool ran = false;
   const int status = run_program(run, program, &ran);

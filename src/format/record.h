@@ -404,6 +404,7 @@ enum class SwapEvent : uint8_t {
   kReplaced = 1,       // dispatches of the kernel become dispatches of the replacement
   kRefused = 2,        // the replacement is not legal: the kernel itself runs
   kLaunchRefused = 3,  // it is not for a launch like this one; said once
+  kTurn = 4,           // by turns: dispatches of the kernel itself
 };
 
 struct SwapFact {

@@ -16,6 +16,7 @@ const char* event_name(SwapEvent event) {
     case SwapEvent::kReplaced: return "replaced";
     case SwapEvent::kRefused: return "refused";
     case SwapEvent::kLaunchRefused: return "launch-refused";
+    case SwapEvent::kTurn: return "turn";
   }
   return "other";
 }
@@ -24,7 +25,8 @@ const char* event_name(SwapEvent event) {
 // kernel that has a replacement and ran itself, for the refusal.
 class SwapCounts {
  public:
-  explicit SwapCounts(const std::vector<RawSwap>& swaps) : swaps_(swaps), dispatches(swaps.size()) {
+  explicit SwapCounts(const std::vector<RawSwap>& swaps)
+      : swaps_(swaps), dispatches(swaps.size()), total_ns(swaps.size()) {
     for (size_t i = 0; i < swaps.size(); ++i) {
       if (swaps[i].event == SwapEvent::kReplaced)
         by_replacement_[swaps[i].fact.replacement].push_back(i);
@@ -32,13 +34,14 @@ class SwapCounts {
     }
   }
 
-  void add(const format::DispatchRecord& dispatch) {
-    if (const auto found = latest(by_replacement_, dispatch, nullptr)) {
-      ++dispatches[*found];
-      return;
-    }
+  void add(const RawOp& op) {
+    const auto& dispatch = op.as<format::DispatchRecord>();
+    std::optional<size_t> found = latest(by_replacement_, dispatch, nullptr);
     const SwapEvent replaced = SwapEvent::kReplaced;
-    if (const auto found = latest(by_kernel_, dispatch, &replaced)) ++dispatches[*found];
+    if (!found) found = latest(by_kernel_, dispatch, &replaced);
+    if (!found) return;
+    ++dispatches[*found];
+    if (op.complete && !op.untimed()) total_ns[*found] += op.end_ns - op.start_ns;
   }
 
  private:
@@ -63,6 +66,7 @@ class SwapCounts {
 
  public:
   std::vector<uint64_t> dispatches;
+  std::vector<int64_t> total_ns;
 };
 
 }  // namespace
@@ -72,8 +76,7 @@ void import_swaps(ImportContext& import) {
   if (swaps.empty()) return;
   SwapCounts counts(swaps);
   for (const RawOp& op : import.events.ops)
-    if (op.record != nullptr && op.kind() == format::Kind::kDispatch)
-      counts.add(op.as<format::DispatchRecord>());
+    if (op.record != nullptr && op.kind() == format::Kind::kDispatch) counts.add(op);
   const auto kernel_id = [&](uint64_t object, uint64_t time) -> std::optional<int64_t> {
     const std::optional<size_t> index =
         object == 0 ? std::nullopt : import.facts.kernel(object, time);
@@ -98,7 +101,9 @@ void import_swaps(ImportContext& import) {
                                    .file = swap.file,
                                    .why = swap.why,
                                    .is_replaced = swap.event == SwapEvent::kReplaced,
-                                   .dispatches = counts.dispatches[i]});
+                                   .is_turn = swap.event == SwapEvent::kTurn,
+                                   .dispatches = counts.dispatches[i],
+                                   .total_ns = counts.total_ns[i]});
   }
 }
 

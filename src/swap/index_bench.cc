@@ -33,7 +33,7 @@ void start(benchmark::State& state, const std::string& cache) {
     state.SkipWithError("the folder has no thousand files");
     return;
   }
-  const std::string text = Table(candidates_of(*index, ""), false).text();
+  const std::string text = Table(candidates_of(*index, "")).text();
   benchmark::DoNotOptimize(Table::parse(text).ok());
 }
 

@@ -55,7 +55,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   switch (data[0] % 4) {
     case 0:
       if (has_head) {
-        const std::string empty = Table({}, (data[1] & 2) != 0).text();
+        const std::string empty =
+            Table({}, {.watch = (data[1] & 2) != 0, .turns = (data[1] & 4) != 0}).text();
         text = empty.substr(0, empty.find('\n') + 1) + text;
       }
       table(text);

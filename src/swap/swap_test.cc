@@ -119,7 +119,7 @@ TEST(Table, SurvivesItsFile) {
                    .file_bytes = 6,
                    .path = "/y"};
   candidates[2] = {.pattern = "a", .kernel = "a", .target_id = "gfx90a", .path = "/z"};
-  const Result<Table> table = Table::parse(Table(candidates, true).text());
+  const Result<Table> table = Table::parse(Table(candidates, {.watch = true}).text());
   ASSERT_TRUE(table.ok()) << table.error().message;
   EXPECT_TRUE(table->watches());
   ASSERT_EQ(table->find("b").size(), 2u);
@@ -131,7 +131,7 @@ TEST(Table, SurvivesItsFile) {
 
 TEST(Table, RefusesWhatIsNotOne) {
   const std::string good =
-      Table({{.pattern = "a", .kernel = "a", .target_id = "gfx90a", .path = "/z"}}, false).text();
+      Table({{.pattern = "a", .kernel = "a", .target_id = "gfx90a", .path = "/z"}}).text();
   ASSERT_TRUE(Table::parse(good).ok());
   for (size_t cut = 1; cut < good.size(); ++cut)
     EXPECT_TRUE(!Table::parse(good.substr(0, cut)).ok() ||

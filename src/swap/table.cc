@@ -46,8 +46,8 @@ bool parse_line(std::string_view line, Candidate& to) {
 
 }  // namespace
 
-Table::Table(std::vector<Candidate> candidates, bool watch)
-    : candidates_(std::move(candidates)), watch_(watch) {
+Table::Table(std::vector<Candidate> candidates, TableSettings settings)
+    : candidates_(std::move(candidates)), settings_(settings) {
   for (uint32_t i = 0; i < candidates_.size(); ++i)
     (candidates_[i].is_exact ? exact_ : named_).push_back(i);
   std::stable_sort(exact_.begin(), exact_.end(), [&](uint32_t a, uint32_t b) {
@@ -57,28 +57,34 @@ Table::Table(std::vector<Candidate> candidates, bool watch)
 
 Result<Table> Table::parse(std::string_view text) {
   std::vector<Candidate> candidates;
-  bool watch = false;
+  TableSettings settings;
   for (size_t number = 0; !text.empty(); ++number) {
     const size_t end = text.find('\n');
     if (end == std::string_view::npos)
       return errorf("line %zu is cut short; start the program again", number + 1);
-    const std::string_view line = text.substr(0, end);
+    std::string_view line = text.substr(0, end);
     text.remove_prefix(end + 1);
     if (number == 0) {
       if (!line.starts_with(kTableFirstLine))
         return errorf("not a list of replacements of this version; start the program again");
-      watch = line.ends_with(" watch");
+      line.remove_prefix(kTableFirstLine.size());
+      while (!line.empty()) {
+        const std::string_view word = take_word(line);
+        settings.watch |= word == "watch";
+        settings.turns |= word == "turns";
+      }
       continue;
     }
     if (!parse_line(line, candidates.emplace_back()))
       return errorf("line %zu is not a replacement; start the program again", number + 1);
   }
-  return Table(std::move(candidates), watch);
+  return Table(std::move(candidates), settings);
 }
 
 std::string Table::text() const {
   std::string text(kTableFirstLine);
-  text += watch_ ? " watch\n" : "\n";
+  text += settings_.watch ? " watch" : "";
+  text += settings_.turns ? " turns\n" : "\n";
   for (const Candidate& one : candidates_) {
     text += one.is_exact ? "exact " : "named ";
     for (const std::string* word : {&one.pattern, &one.kernel, &one.target_id})

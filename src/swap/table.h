@@ -2,7 +2,7 @@
 // file, one line per replacement, made by the command line before the program starts and named by
 // WAVETAP_SWAP.
 //
-//   wavetap-swap 1 [watch]
+//   wavetap-swap 1 [watch] [turns]
 //   exact  _Z5saxpyifPKfPf _Z5saxpyifPKfPf gfx90a 0 5432 0 0 1718000000123456789 5432 /tuned/saxpy.hsaco
 //   named  gemm*           gemm_fast       gfx90a 0 9000 0 0 1718000000123456789 9000 /tuned/gemm.hsaco
 //
@@ -41,16 +41,23 @@ struct Candidate {
   bool is_whole_file() const { return bytes == 0; }
 };
 
+struct TableSettings {
+  bool watch = false;
+  bool turns = false;
+};
+
 class Table {
  public:
   Table() = default;
-  Table(std::vector<Candidate> candidates, bool watch);
+  explicit Table(std::vector<Candidate> candidates, TableSettings settings = {});
   static Result<Table> parse(std::string_view text);
   std::string text() const;
 
   bool empty() const { return candidates_.empty(); }
   // Changed files are to be used from the next launch on.
-  bool watches() const { return watch_; }
+  bool watches() const { return settings_.watch; }
+  // Every other launch runs the original.
+  bool takes_turns() const { return settings_.turns; }
   const std::vector<Candidate>& candidates() const { return candidates_; }
 
   // Those whose name fits a kernel's symbol, in the order they are to be tried.
@@ -60,7 +67,7 @@ class Table {
   std::vector<Candidate> candidates_;
   std::vector<uint32_t> exact_;  // by pattern, then by order
   std::vector<uint32_t> named_;
-  bool watch_ = false;
+  TableSettings settings_;
 };
 
 // * stands for any text, ? for any character.

@@ -96,6 +96,32 @@ def basic(bench):
     expect("Replaced kernels" in report and "103" in report, report)
 
 
+def turns(bench):
+    """Original and replacement by turns: each has its half of the launches, and both times are said."""
+    bench.hsaco()
+    done = bench.run("basic", "threads", swap=bench.folder, options=("--swap-ab",))
+    expect(done.lines[:2] == ["scale 3", "other -2"], done.stdout)  # the first launch of each is the original's
+    count = {}
+    for row in bench.swaps():
+        count.setdefault(row["kernel"], {}).setdefault(row["event"], 0)
+        count[row["kernel"]][row["event"]] += row["dispatches"]
+    scale = count["scale(int*, int)"]
+    expect(set(scale) == {"replaced", "turn"} and scale["turn"] - scale["replaced"] in (0, 1) and sum(scale.values()) > 50, f"{count}")
+    expect(count["other::scale(int*, int)"] == {"replaced": 0, "turn": 1}, f"{count}")
+    expect(f"swap: {scale['replaced']} dispatches of 1 kernel ran the replacement" in done.stderr, done.stderr)
+    said = re.search(r"swap: scale\(int\*, int\): the original (\d+) dispatches of (\d+\.\d+) us on average, the replacement (\d+) dispatches of "
+                     r"(\d+\.\d+) us \([+-]\d+\.\d %\)", done.stderr)
+    expect(said and (int(said[1]), int(said[3])) == (scale["turn"], scale["replaced"]), done.stderr)
+    [ids] = bench.rows("select kernel_id old, replacement_id new from wavetap_swap where event = 'replaced' and kernel = 'scale(int*, int)'")
+    for which, text in (("old", said[2]), ("new", said[4])):
+        [row] = bench.rows("select avg(o.end - o.start) / 1000.0 us from wavetap_dispatch d join rocpd_op o on o.id = d.op_id"
+                           f" where d.kernel_id = {ids[which]}")
+        expect(abs(row["us"] - float(text)) < 0.01, f"{which}: {row} {done.stderr}")
+    expect("turn" in bench.wavetap("report", "t.rpd").stdout, "the report")
+    done = bench.wavetap("run", "--gpu", bench.model, "--swap-ab", "--", bench.old, "basic", status=1)
+    expect("--swap-ab says how --swap works; add --swap DIR" in done.stderr, done.stderr)
+
+
 def sources(bench):
     """A program with device code, a bundle of one and a manifest serve as well as code objects."""
     expect(bench.run("basic", swap=bench.new).lines == ["scale 1003", "other 998"], "a program")
