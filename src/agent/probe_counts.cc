@@ -27,8 +27,11 @@ bool CountTables::open(uint64_t agent) {
       next.hsa_amd_agents_allow_access(1, &agent, nullptr, results) != kHsaSuccess ||
       (pool == shared_pool() &&
        next.hsa_amd_agents_allow_access(1, &agent, nullptr, tables) != kHsaSuccess) ||
-      next.hsa_signal_create(0, 0, nullptr, &signal_) != kHsaSuccess)
+      next.hsa_signal_create(0, 0, nullptr, &signal_) != kHsaSuccess) {
+    for (void* const given : {tables, results})
+      if (given != nullptr) next.hsa_amd_memory_pool_free(given);
     return false;
+  }
   tables_ = static_cast<std::byte*>(tables);
   results_ = static_cast<std::byte*>(results);
   std::memset(results_, 0, kBytes);

@@ -40,7 +40,7 @@ bool read_probe_request(const char* path, ProbeRequest* request) {
     if (key == "folder") request->folder = value;
     else if (key == "wants") request->wants = static_cast<uint32_t>(number(value));
     else if (key == "kernels") request->kernels = value;
-    else if (key == "launch") request->launches = format::LaunchList::of_checked(value);
+    else if (key == "launch") request->launches = format::LaunchChoice::of_checked(value);
     else if (key == "every") request->every = std::max<uint64_t>(number(value), 1);
     else if (key == "max") request->most = number(value);
     else if (key == "ring") request->ring_bytes = number(value);
@@ -49,8 +49,10 @@ bool read_probe_request(const char* path, ProbeRequest* request) {
   return !request->folder.empty();
 }
 
-bool wants_launch(const ProbeRequest& request, uint64_t launch) {
-  if (!request.launches.empty()) return request.launches.contains(launch);
+bool wants_launch(const ProbeRequest& request, uint64_t launch, std::atomic<bool>& launched) {
+  const bool is_first =
+      request.launches.asks_for_first() && !launched.exchange(true, std::memory_order_relaxed);
+  if (!request.launches.is_empty()) return request.launches.contains(launch, is_first);
   return (launch - 1) % request.every == 0;
 }
 

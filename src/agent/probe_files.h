@@ -1,6 +1,7 @@
 // What the agent leaves for `wavetap probe`: format/probe_ring.h says what is in the files.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,7 +12,7 @@
 #include "agent/dispatch_policy.h"
 #include "agent/probe_twins.h"
 #include "agent/recording.h"
-#include "format/launch_list.h"
+#include "format/launch_choice.h"
 #include "format/probe_ring.h"
 
 namespace wavetap::agent {
@@ -21,7 +22,7 @@ struct ProbeRequest {
   std::string folder;
   uint32_t wants = 0;
   std::string kernels;
-  format::LaunchList launches;  // empty: all
+  format::LaunchChoice launches;
   uint64_t every = 1;
   uint64_t most = 0;  // launches; 0: all
   uint64_t ring_bytes = uint64_t{64} << 20;
@@ -29,7 +30,8 @@ struct ProbeRequest {
 };
 // False: it cannot be read.
 bool read_probe_request(const char* path, ProbeRequest* request);
-bool wants_launch(const ProbeRequest& request, uint64_t launch);
+// `launched`: whether its kernel was launched before; set here.
+bool wants_launch(const ProbeRequest& request, uint64_t launch, std::atomic<bool>& launched);
 
 // Lines are kept until flush(), so that a thread that submits never waits for a file: any thread. Records
 // and flush(): one thread at a time. Errors are said once.

@@ -110,6 +110,11 @@ bool ProbeKernels::matches(const std::string& name) const {
   return !name.starts_with("__amd_rocclr_");
 }
 
+void ProbeKernels::refuse(Probed& probed, const std::string& why) {
+  probed.is_refused = true;
+  files_.refused(probed.name, why);
+}
+
 // Fills in the twin, if the kernel has one that fits.
 void ProbeKernels::find_twin(const Frozen& frozen, const codeobj::CodeObject& object,
                              Probed& probed) {
@@ -118,14 +123,14 @@ void ProbeKernels::find_twin(const Frozen& frozen, const codeobj::CodeObject& ob
   const codeobj::Kernel* const twin = object.find_kernel(twin_name);
   if (original == nullptr || twin == nullptr) return;
   const std::string why = plan_twin(object, *original, *twin, &probed.plan);
-  if (!why.empty()) return files_.refused(probed.name, why);
+  if (!why.empty()) return refuse(probed, "its twin does not fit: " + why);
   if ((request_.wants & format::kProbeTable) != 0) {
     const Result<uint32_t> sites = count_sites(object, probed.name);
-    if (!sites.ok()) return files_.refused(probed.name, sites.error().message);
+    if (!sites.ok()) return refuse(probed, "its twin does not fit: " + sites.error().message);
     probed.sites = *sites;
   }
   probed.device = device_of_(frozen.agent);
-  if (probed.device == nullptr) return;
+  if (probed.device == nullptr) return refuse(probed, "there is no memory for what it tells");
   probed.target = amd::to_string(object.target());
   probed.twin = frozen.object_of(twin_name);
 }
@@ -143,6 +148,7 @@ void ProbeKernels::look_at(const Frozen& frozen, const codeobj::CodeObject* obje
     probed->name = symbol.name;
     probed->executable = frozen.executable;
     probed->gpu = frozen.gpu;
+    probed->launched = &launched_[symbol.name];
     if (object != nullptr) find_twin(frozen, *object, *probed);
     if (probed->twin != 0) {
       if (file.empty()) file = files_.keep_code(image);

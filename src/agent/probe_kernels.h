@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,9 +27,11 @@ struct Probed {
   uint32_t sites = 0;  // with kProbeTable
   ProbeDevice* device = nullptr;
   uint32_t gpu = 0;
-  std::string code;    // file
-  std::string target;  // "gfx1030"
+  std::string code;         // file
+  std::string target;       // "gfx1030"
+  bool is_refused = false;  // it has a twin that cannot run
   std::atomic<bool> was_plain{false};
+  std::atomic<bool>* launched = nullptr;  // shared by all kernels of this name
 };
 
 class ProbeKernels {
@@ -51,6 +54,7 @@ class ProbeKernels {
   void look_at(const Frozen& frozen, const codeobj::CodeObject* object,
                std::span<const std::byte> image);
   void find_twin(const Frozen& frozen, const codeobj::CodeObject& object, Probed& probed);
+  void refuse(Probed& probed, const std::string& why);
 
   const ProbeRequest& request_;
   ProbeFiles& files_;
@@ -60,6 +64,8 @@ class ProbeKernels {
   LockWord lock_;
   std::vector<Probed*> kernels_;
   SwapMap<Probed> map_;
+  std::map<std::string, std::atomic<bool>>
+      launched_;  // by name, whatever module it was loaded from
 };
 
 }  // namespace wavetap::agent

@@ -31,6 +31,7 @@ struct State {
 
   // Under g_drain, but for additions before a runtime's first dispatch to that GPU.
   std::vector<ProbeDevice*> devices;
+  std::vector<uint64_t> without_memory;  // agents that got no ring, and are not asked again
   std::vector<uint64_t> words;
   uint64_t told_left_out = 0;
   std::vector<uint64_t> told_lost;
@@ -51,10 +52,15 @@ ProbeDevice* device_of(uint64_t agent) {
   const Locked locked(g_drain);
   for (ProbeDevice* device : state.devices)
     if (device->agent() == agent) return device;
+  if (std::find(state.without_memory.begin(), state.without_memory.end(), agent) !=
+      state.without_memory.end())
+    return nullptr;
   ProbeDevice* const made = ProbeDevice::make(agent, state.request.ring_bytes, state.request.wants);
   if (made == nullptr) {
-    say("probe: there is no memory for a ring of %llu bytes; kernels of this GPU are not probed",
+    say("probe: there is no memory for a ring of %llu bytes; kernels of this GPU run as they are: take "
+        "a smaller --ring",
         static_cast<unsigned long long>(state.request.ring_bytes));
+    state.without_memory.push_back(agent);
     return nullptr;
   }
   state.devices.push_back(made);
@@ -95,13 +101,14 @@ class ProbePolicy final : public DispatchPolicy {
     Probed* const probed = state->kernels.find(dispatch.packet.kernel_object);
     if (probed == nullptr) return Verdict::kPass;
     if (probed->twin == 0) {
-      if (!probed->was_plain.exchange(true, std::memory_order_relaxed))
+      state->left_out.fetch_add(1, std::memory_order_relaxed);
+      if (!probed->is_refused && !probed->was_plain.exchange(true, std::memory_order_relaxed))
         state->files.plain(probed->name);
       return Verdict::kPass;
     }
     const uint64_t launch = state->launches.fetch_add(1, std::memory_order_relaxed) + 1;
     const bool is_taken =
-        wants_launch(state->request, launch) &&
+        wants_launch(state->request, launch, *probed->launched) &&
         (state->request.most == 0 ||
          state->taken.fetch_add(1, std::memory_order_relaxed) < state->request.most);
     if (!is_taken || !replace(*state, *probed, dispatch))
@@ -229,6 +236,7 @@ void forget_probes() {
     const Locked drain(g_drain);
     drain_all(*state, false, true);
     state->devices.clear();  // their memory goes with the runtime
+    state->without_memory.clear();
     state->told_lost.clear();
   }
   state->kernels.clear();
@@ -241,6 +249,7 @@ void unlock_probes_after_fork() {
   state->files.unlock_after_fork();
   state->kernels.unlock_after_fork();
   state->devices.clear();
+  state->without_memory.clear();
   state->told_lost.clear();
 }
 

@@ -59,7 +59,10 @@ ProbeDevice* ProbeDevice::make(uint64_t agent, uint64_t ring_bytes, uint32_t wan
   device->slots_ = static_cast<ProbeSlot*>(allocate(agent, kSlots * sizeof(ProbeSlot)));
   if (device->ring_ == nullptr || device->words_ == nullptr || device->slots_ == nullptr ||
       (device->has_tables_ && !device->tables_.open(agent))) {
-    delete device;  // what was given stays with the runtime, which will not run long without memory
+    for (void* const given : {static_cast<void*>(device->ring_), static_cast<void*>(device->words_),
+                              static_cast<void*>(device->slots_)})
+      if (given != nullptr) hsa().hsa_amd_memory_pool_free(given);
+    delete device;
     return nullptr;
   }
   device->word_mask_ = bytes / sizeof(uint64_t) - 1;

@@ -20,12 +20,14 @@
 #include "cli/gpu_start.h"
 #include "cli/install_tree.h"
 #include "cli/logduration.h"
+#include "cli/probe_choice.h"
 #include "cli/probe_output.h"
 #include "cli/probe_pass.h"
 #include "cli/program_run.h"
 #include "cli/run_dir.h"
 #include "cli/run_environment.h"
 #include "cli/usage.h"
+#include "format/launch_choice.h"
 #include "format/probe_ring.h"
 #include "inspect/capture_probe.h"
 #include "inspect/pass_probe.h"
@@ -49,6 +51,9 @@ struct ProbeCommandOptions {
   bool real = false;
   bool prepare = false;
   uint64_t ring_mib = 64;
+  std::string dispatches;  // -d
+  uint64_t dispatch_seed = 0;
+  std::string library_filter;  // a file
   std::string output;
   std::string json;
   uint64_t top = 20;
@@ -144,11 +149,6 @@ void warn_if_inside(bool real) {
        "here; leave out one of the two"});
 }
 
-Status check_launches(const std::string& text) {
-  const Result<format::LaunchList> list = parse_launches(text);
-  return list.ok() ? Status() : Status(list.error());
-}
-
 // The folder that -o names, made here and empty; ours as long as this process lives.
 Status make_output(const std::string& path) {
   std::error_code error;
@@ -171,8 +171,9 @@ std::string report_name(const probe::HandlerChoice& choice) {
 
 int finish(const ProbeCommandOptions& options, const std::vector<probe::HandlerChoice>& handlers,
            const std::string& folder, int status) {
-  const Result<inspect::ProbeResults> results = inspect::read_probe_results(folder);
+  Result<inspect::ProbeResults> results = inspect::read_probe_results(folder);
   if (!results.ok()) return fail(results.error(), kIncomplete);
+  results->random = format::LaunchChoice::of_checked(options.run.probe.launches).random();
   for (const auto& [handler, why] : results->refused)
     warn({fmt::format("{}: {}; the program ran without it", handler, why)});
   std::vector<std::string> names;
@@ -315,14 +316,20 @@ int probe_command(ProbeCommandOptions& options, const std::vector<std::string>& 
                "-- CMD [ARG…], or … FILE.wtcap"));
   const Result<std::vector<probe::HandlerChoice>> handlers = check_handlers(options.handlers);
   if (!handlers.ok()) return fail(handlers.error());
-  for (const Status& good :
-       {use_patterns(options.run.probe), check_launches(options.run.probe.launches)})
-    if (!good.ok()) return fail(good.error());
+  if (!options.library_filter.empty())
+    if (const Status good = use_library_filter(options.library_filter, options.run.probe);
+        !good.ok())
+      return fail(good.error());
+  if (const Status good = use_patterns(options.run.probe); !good.ok()) return fail(good.error());
+  if (const Status good =
+          choose_launches(options.dispatches, options.dispatch_seed, options.run.probe);
+      !good.ok())
+    return fail(good.error());
   if (!options.json.empty())
     if (const Status good = util::check_writable(options.json); !good.ok())
       return fail(good.error());
   const bool is_told = options.pass || options.real || options.prepare;
-  if (is_told && !options.run.probe.libraries.empty())
+  if (is_told && !(options.run.probe.libraries + options.run.probe.not_libraries).empty())
     return fail(
         errorf("probe: --library: instrumented kernels are those that were compiled with "
                "wavetap-hipcc, whatever file they are in; choose with -k"));
@@ -385,6 +392,23 @@ void add_options(Command& command, ProbeCommandOptions& options) {
                   "made has none")
       ->type_name("REGEX");
   command
+      .add_option("--library-filter", options.library_filter,
+                  "leave out kernels of the libraries that `exclude` of this JSON file lists, as "
+                  "Omniprobe does")
+      ->type_name("FILE");
+  command
+      .add_option("--dispatches,-d", options.dispatches,
+                  "which launches of those kernels: all; first: of each kernel; random: one in a "
+                  "hundred, by chance; random=N: one in N (all)")
+      ->type_name("CHOICE")
+      ->offers({"all", "first", "random"});
+  command
+      .add_option(
+          "--dispatch-seed", options.dispatch_seed,
+          "with -d random: the seed, to choose the same launches again; 0: another one each "
+          "time (0)")
+      ->type_name("N");
+  command
       .add_option("--launch", options.run.probe.launches,
                   "which launches of those kernels, counted from 1 in each process (all)")
       ->type_name("N[,N-M…]");
@@ -431,7 +455,8 @@ void add_probe(Command& parent, Invocation& invocation) {
       invocation.exit_code = fail(program.error());
       return;
     }
-    const Status understood = use_logduration_variables(options->run.probe, options->json);
+    const Status understood = use_logduration_variables(
+        {options->run.probe, options->dispatches, options->library_filter, options->json});
     invocation.exit_code =
         understood.ok() ? probe_command(*options, *program) : fail(understood.error());
   });

@@ -40,33 +40,33 @@ void use_logduration_variables(RecordingOptions& recording, SwapOptions& swap) {
   }
 }
 
-Status use_logduration_variables(ProbeRunOptions& probe, std::string& json) {
+Status use_logduration_variables(const LogdurationDefaults& options) {
+  ProbeRunOptions& probe = options.probe;
   say_not_used("LOGDUR_HANDLERS", "name handlers on the command line: memory, blocks, heatmap, …");
-  say_not_used("LOGDUR_LIBRARY_FILTER", "choose libraries by their path with --library REGEX");
   if (const std::string filter = variable("LOGDUR_FILTER");
       !filter.empty() && probe.kernels.empty()) {
     say_used("LOGDUR_FILTER", filter, "-k");
     probe.kernels = filter;
   }
+  if (const std::string filter = variable("LOGDUR_LIBRARY_FILTER");
+      !filter.empty() && options.library_filter.empty()) {
+    say_used("LOGDUR_LIBRARY_FILTER", filter, "--library-filter");
+    options.library_filter = filter;
+  }
   if (const std::string dispatches = variable("LOGDUR_DISPATCHES");
-      !dispatches.empty() && probe.launches.empty() && probe.every == 0) {
-    if (dispatches == "random") {
-      // There it is each with a chance of one in a hundred.
-      say_used("LOGDUR_DISPATCHES", dispatches, "--every 100");
-      probe.every = 100;
-    } else if (dispatches == "1") {
-      say_used("LOGDUR_DISPATCHES", dispatches, "--launch 1");
-      probe.launches = "1";
-    } else if (dispatches != "all") {
+      !dispatches.empty() && probe.launches.empty() && probe.every == 0 &&
+      options.dispatches.empty()) {
+    if (dispatches != "all" && dispatches != "random" && dispatches != "1")
       return errorf("LOGDUR_DISPATCHES=%s: not all, random or 1; use --launch or --every",
-                    dispatches.c_str());
-    }
+                    util::escape_control(dispatches).c_str());
+    options.dispatches = dispatches == "1" ? "first" : dispatches;
+    if (dispatches != "all") say_used("LOGDUR_DISPATCHES", dispatches, "-d " + options.dispatches);
   }
   const std::string where = variable("LOGDUR_LOG_LOCATION");
-  if (variable("LOGDUR_LOG_FORMAT") == "json" && json.empty() && !where.empty() &&
+  if (variable("LOGDUR_LOG_FORMAT") == "json" && options.json.empty() && !where.empty() &&
       where != "console") {
     say_used("LOGDUR_LOG_LOCATION", where, "--json");
-    json = where;
+    options.json = where;
   }
   return {};
 }

@@ -42,7 +42,7 @@ Result<inspect::PassProbeOptions> telling_of(const RunOptions& run,
 
 }  // namespace
 
-Result<inspect::PassProbeOptions> prepared_pass(const RunOptions& run,
+Result<inspect::PassProbeOptions> prepared_pass(RunOptions& run,
                                                 const std::vector<probe::HandlerChoice>& handlers,
                                                 const std::string& folder) {
   const Result<std::vector<std::byte>> bytes = util::read_file(folder + kRequestFile);
@@ -58,6 +58,8 @@ Result<inspect::PassProbeOptions> prepared_pass(const RunOptions& run,
           : util::parse_unsigned(text.substr(at + 7, text.find('\n', at + 1) - at - 7));
   if (!wants || *wants != inspect::wants_of(handlers))
     return errorf("%s: was prepared for other handlers; name those again", folder.c_str());
+  if (const size_t launch = text.find("\nlaunch "); launch != std::string::npos)
+    run.probe.launches = text.substr(launch + 8, text.find('\n', launch + 1) - launch - 8);
   return telling_of(run, handlers, folder);
 }
 
@@ -86,7 +88,7 @@ Result<inspect::PassProbeOptions> prepare_pass(RunOptions& run,
 void print_pass_outcome(const inspect::PassOutcome& outcome) {
   for (const std::string& problem : outcome.problems) fmt::print(stderr, "probe: {}\n", problem);
   for (const auto& [kernel, why] : outcome.refused)
-    fmt::print(stderr, "probe: {}: ran as it is: its twin does not fit: {}\n", kernel, why);
+    fmt::print(stderr, "probe: {}: ran as it is: {}\n", kernel, why);
   if (!outcome.plain.empty()) {
     std::vector<std::string> names;
     for (const auto& [kernel, processes] : outcome.plain) names.push_back(kernel);

@@ -20,7 +20,7 @@ Result<inspect::PassProbeOptions> prepare_pass(RunOptions& run,
                                                const std::string& scratch, uint64_t ring_bytes);
 
 // The same for a folder that prepare_pass() wrote its request to, and where programs have left records.
-Result<inspect::PassProbeOptions> prepared_pass(const RunOptions& run,
+Result<inspect::PassProbeOptions> prepared_pass(RunOptions& run,
                                                 const std::vector<probe::HandlerChoice>& handlers,
                                                 const std::string& folder);
 

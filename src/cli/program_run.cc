@@ -55,6 +55,7 @@ Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::M
   config.probe_handlers = options.probe.handlers;
   config.probe_kernels = options.probe.kernels;
   config.probe_libraries = options.probe.libraries;
+  config.probe_not_libraries = options.probe.not_libraries;
   config.probe_launches = options.probe.launches;
   config.probe_every = options.probe.every;
   config.probe_max = options.probe.max;

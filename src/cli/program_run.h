@@ -21,9 +21,10 @@ namespace wavetap::cli {
 struct ProbeRunOptions {
   std::string folder;  // for the results; "": do not probe
   std::string handlers;
-  std::string kernels;    // regular expression; "": any of the program's
-  std::string libraries;  // regular expression in the path of a kernel's file; "": any
-  std::string launches;
+  std::string kernels;        // regular expression; "": any of the program's
+  std::string libraries;      // regular expression in the path of a kernel's file; "": any
+  std::string not_libraries;  // likewise, of those that are left out; "": none
+  std::string launches;       // format/launch_choice.h
   uint64_t every = 0;
   uint64_t max = 0;
   bool names_buffers = false;  // every allocation apart, with the size the program asked for

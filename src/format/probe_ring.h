@@ -33,7 +33,7 @@
 //     {"type":"uncounted", "dispatch"}   the table of a dispatch could not be read
 //     {"type":"plain", "kernel"}       a kernel without a twin was launched
 //     {"type":"refused", "kernel", "why"}
-//     {"type":"left_out", "count"}     launches that found no room among those under way
+//     {"type":"left_out", "count"}     launches that ran as they are, for whatever reason
 //     {"type":"lost", "count"}         records
 //   code/HASH.co  code objects
 #pragma once

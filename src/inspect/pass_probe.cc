@@ -345,10 +345,7 @@ void Teller::tell_launch(const PassLaunch& launch) {
 
 void Teller::tell(const PassProcess& process) {
   words_ = process.words.data();
-  for (const std::string& kernel : process.plain) {
-    ++outcome_.plain[codeobj::demangle(kernel)];
-    files_.left_out();
-  }
+  for (const std::string& kernel : process.plain) ++outcome_.plain[codeobj::demangle(kernel)];
   for (const auto& [kernel, why] : process.refused)
     outcome_.refused.emplace(codeobj::demangle(kernel), why);
   for (uint64_t i = 0; i < process.left_out; ++i) files_.left_out();

@@ -30,7 +30,7 @@ struct PassOutcome {
   uint64_t record_bytes = 0;
   uint64_t lost = 0;                           // records
   std::map<std::string, uint64_t> plain;       // kernels without a twin, demangled: processes
-  std::map<std::string, std::string> refused;  // twins that do not fit: why
+  std::map<std::string, std::string> refused;  // kernels whose twins could not run: why
   // What the pass could not see of the kernels that ran.
   std::map<std::string, std::vector<std::string>> unseen;
   std::vector<std::string> problems;  // sentences

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "format/launch_choice.h"
 #include "inspect/listing.h"
 #include "inspect/pass_sites.h"
 
@@ -155,6 +156,7 @@ struct ProbeResults {
   uint64_t dispatches = 0;
   uint64_t left_out = 0;
   uint64_t damaged = 0;                        // lines that a killed process left
+  format::RandomLaunches random;               // if the dispatches were chosen by chance
   std::map<std::string, uint64_t> lost;        // events, by handler
   std::map<std::string, std::string> refused;  // handlers that could not be opened: why
 

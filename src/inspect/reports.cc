@@ -74,15 +74,26 @@ std::string merged_text(const ProbeResults& results, const ProbedKernel& kernel)
   return fmt::format("joined or split by the compiler: {}\n", util::join(places, ", "));
 }
 
+std::string chance_text(const ProbeResults& results) {
+  if (results.random.one_in == 0) return "";
+  return fmt::format(" by a chance of one in {}, seed {}", results.random.one_in,
+                     results.random.seed);
+}
+
 std::string why_nothing(const ProbeResults& results, bool told) {
   if (results.dispatches == 0 && results.left_out == 0 && !results.refused.empty())
     return "probe: nothing was seen: no dispatch was told to a handler, see above\n";
   if (results.processes == 0 || (results.dispatches == 0 && results.left_out == 0))
     return "probe: the program dispatched no kernel; nothing was seen\n";
+  if (results.dispatches == 0 && results.random.one_in != 0)
+    return fmt::format(
+        "probe: nothing was seen: none of the {} dispatches was chosen, by a chance of one in {} (seed "
+        "{}); try -d first, or -d random=N with a smaller N\n",
+        results.left_out, results.random.one_in, results.random.seed);
   if (results.dispatches == 0 && told)
     return fmt::format(
         "probe: nothing was seen: none of the {} dispatches was of a chosen kernel that was compiled "
-        "with wavetap-hipcc; see -k and --launch\n",
+        "with wavetap-hipcc and could be run so; see below, -k and --launch\n",
         results.left_out);
   if (results.dispatches == 0)
     return fmt::format(
@@ -195,9 +206,9 @@ std::string to_text(const ProbeResults& results, const std::vector<std::string>&
   text += why_nothing(results, options.told);
   if (results.dispatches != 0)
     text += fmt::format(
-        "probe: {} probed, {} left out\n",
+        "probe: {} probed, {} left out{}\n",
         results.dispatches == 1 ? "1 dispatch" : fmt::format("{} dispatches", results.dispatches),
-        results.left_out);
+        results.left_out, chance_text(results));
   for (const auto& [handler, count] : results.lost)
     text += fmt::format("probe: {}: {} not kept\n", handler, util::count_of(count, "event"));
   if (results.damaged != 0)
@@ -238,15 +249,18 @@ Json to_json(const ProbeResults& results, const std::vector<std::string>& handle
   for (const auto& [handler, count] : results.lost) lost[handler] = count;
   Json refused = Json::object();
   for (const auto& [handler, why] : results.refused) refused[handler] = why;
-  return {{"version", kVersion},
-          {"processes", results.processes},
-          {"dispatches_probed", results.dispatches},
-          {"dispatches_left_out", results.left_out},
-          {"events_not_kept", std::move(lost)},
-          {"lines_lost", results.damaged},
-          {"refused", std::move(refused)},
-          {"session", std::move(session)},
-          {"kernels", std::move(kernels)}};
+  Json json = {{"version", kVersion},
+               {"processes", results.processes},
+               {"dispatches_probed", results.dispatches},
+               {"dispatches_left_out", results.left_out},
+               {"events_not_kept", std::move(lost)},
+               {"lines_lost", results.damaged},
+               {"refused", std::move(refused)},
+               {"session", std::move(session)},
+               {"kernels", std::move(kernels)}};
+  if (results.random.one_in != 0)
+    json["chance"] = {{"one_in", results.random.one_in}, {"seed", results.random.seed}};
+  return json;
 }
 
 }  // namespace wavetap::inspect

@@ -126,6 +126,12 @@ void say_where(const Environment& environment) {
   say("recorded into %s; `wavetap import %s -o %s%s%s` makes the trace", environment.folder,
       environment.folder, environment.output, wants_durations ? " --durations " : "",
       wants_durations ? durations : "");
+  // What wavetap run would have done for those who come from logduration.
+  const char* const cache = secure_getenv("LOGDUR_KERNEL_CACHE");
+  if (cache != nullptr && *cache != '\0' && secure_getenv("WAVETAP_SWAP") == nullptr)
+    say("LOGDUR_KERNEL_CACHE=%s is not used without wavetap run; `wavetap swap list %s --table FILE` and "
+        "WAVETAP_SWAP=FILE do it",
+        cache, cache);
 }
 
 bool has_elder_copy() {

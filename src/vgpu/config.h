@@ -52,7 +52,8 @@ struct Config {
   std::string probe_kernels;   // POSIX extended, in the kernel's name; empty: any of the program
   std::string
       probe_libraries;  // POSIX extended, in the path of the file the kernel is from; empty: any
-  std::string probe_launches;  // "3,7-9": which of those that match, from 1; empty: all
+  std::string probe_not_libraries;  // likewise, of those that are not; empty: none
+  std::string probe_launches;  // which of those that match (format/launch_choice.h); empty: all
   uint64_t probe_every = 1;    // of those that match, the first and every N-th after it
   uint64_t probe_max = 0;      // per process; 0: no limit
 

@@ -88,7 +88,7 @@ bool ProbeHook::Files::buffer(uint32_t, uint64_t address, wavetap_buffer* out) n
 
 ProbeHook::ProbeHook(const Config& config, const AllocationTable& allocations)
     : config_(config),
-      launches_(format::LaunchList::of_checked(config.probe_launches)),
+      launches_(format::LaunchChoice::of_checked(config.probe_launches)),
       kernels_([this](const KnownKernel& kernel) { return matches(kernel); }),
       files_(config.probe_dir, allocations),
       session_(files_) {
@@ -97,6 +97,9 @@ ProbeHook::ProbeHook(const Config& config, const AllocationTable& allocations)
   has_library_ =
       !config.probe_libraries.empty() &&
       ::regcomp(&library_, config.probe_libraries.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
+  has_not_library_ =
+      !config.probe_not_libraries.empty() &&
+      ::regcomp(&not_library_, config.probe_not_libraries.c_str(), REG_EXTENDED | REG_NOSUB) == 0;
   for (const probe::RefusedHandler& refused :
        probe::open_handlers(probe::parse_handlers(config.probe_handlers), session_))
     files_.refused(refused.name, refused.why);
@@ -105,13 +108,20 @@ ProbeHook::ProbeHook(const Config& config, const AllocationTable& allocations)
 bool ProbeHook::matches(const KnownKernel& kernel) const {
   if (has_library_ && ::regexec(&library_, kernel.library.c_str(), 0, nullptr, 0) != 0)
     return false;
+  if (has_not_library_ && ::regexec(&not_library_, kernel.library.c_str(), 0, nullptr, 0) == 0)
+    return false;
   if (has_pattern_) return ::regexec(&pattern_, kernel.name.c_str(), 0, nullptr, 0) == 0;
   // HIP brings kernels as well, in a code object of its own.
   return !kernel.built_in && !kernel.name.starts_with("__amd_rocclr_");
 }
 
-bool ProbeHook::wants_launch(uint64_t launch) const {
-  if (!launches_.empty()) return launches_.contains(launch);
+bool ProbeHook::wants_launch(uint64_t launch, const std::string& kernel) {
+  bool is_first = false;
+  if (launches_.asks_for_first()) {
+    const std::lock_guard lock(launched_mutex_);
+    is_first = launched_.insert(kernel).second;
+  }
+  if (!launches_.is_empty()) return launches_.contains(launch, is_first);
   return config_.probe_every <= 1 || (launch - 1) % config_.probe_every == 0;
 }
 
@@ -124,7 +134,7 @@ void* ProbeHook::before(DispatchView& view) noexcept {
   const std::shared_ptr<const KnownKernel> kernel = kernels_.of(view);
   if (kernel == nullptr || !kernel->chosen || others.size() == emu::kMaxWatchers) return nullptr;
   const uint64_t launch = matched_.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (!wants_launch(launch)) return nullptr;
+  if (!wants_launch(launch, kernel->name)) return nullptr;
   if (config_.probe_max != 0 && taken_.fetch_add(1, std::memory_order_relaxed) >= config_.probe_max)
     return nullptr;
   auto* probing = new (std::nothrow) Probing;

@@ -9,12 +9,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "codeobj/code_object.h"
 #include "codeobj/source_map.h"
-#include "format/launch_list.h"
+#include "format/launch_choice.h"
 #include "probe/result_files.h"
 #include "probe/session.h"
 #include "vgpu/allocation_table.h"
@@ -58,17 +59,20 @@ class ProbeHook final : public DispatchHook {
   };
 
   bool matches(const KnownKernel& kernel) const;
-  bool wants_launch(uint64_t launch) const;
+  bool wants_launch(uint64_t launch, const std::string& kernel);
   void keep_new_code(const DispatchView& view);
 
   const Config& config_;
-  format::LaunchList launches_;
-  bool has_pattern_ = false, has_library_ = false;
+  format::LaunchChoice launches_;
+  bool has_pattern_ = false, has_library_ = false, has_not_library_ = false;
   regex_t pattern_{};  // in a kernel's name
   regex_t library_{};  // in the path of its file
+  regex_t not_library_{};
   KernelCache kernels_;
   Files files_;
   probe::Session session_;
+  std::mutex launched_mutex_;
+  std::set<std::string> launched_;  // kernels, when the first launch of each is asked for
   std::atomic<uint64_t> matched_{0};
   std::atomic<uint64_t> taken_{0};
 };

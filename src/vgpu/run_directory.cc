@@ -41,6 +41,7 @@ void for_each_option(Visitor&& visit, Config& c) {
   visit("probe_handlers", c.probe_handlers);
   visit("probe_kernels", c.probe_kernels);
   visit("probe_libraries", c.probe_libraries);
+  visit("probe_not_libraries", c.probe_not_libraries);
   visit("probe_launches", c.probe_launches);
   visit("probe_every", c.probe_every);
   visit("probe_max", c.probe_max);

@@ -89,6 +89,7 @@ class Runner:
         cache.mkdir(parents=True)
         for target, code in code_objects(bin_folder / "hip/example_saxpy"):
             (cache / f"saxpy.{target}.hsaco").write_bytes(code)
+        (self.scratch / "filter.json").write_text('{"include": ["/opt/**/*.so"], "exclude": ["/usr/lib/**/librocblas.so*"]}')
         (self.scratch / "categories.json").write_text('{"Matrices": ["gemm"]}')
         self.live = subprocess.Popen(["wavetap", "run", "-o", "live.rpd", "--", sys.executable, "-c", LIVE], cwd=self.scratch, env=self.environment,
                                      text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

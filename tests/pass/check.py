@@ -4,7 +4,7 @@
   check.py --build BUILD agree [--all]   counts by source line, results, original code; --all: every compiler, -O0 to -O3,
                                          wave32 and wave64 (make test-pass)
   check.py --build BUILD messages|faults|full_ring|stopped_host|damaged|choices|prepared|record_sizes|large_grid|names|hipcc|latency|promises|hidden|parallel|
-                         no_parameters|plain_ir|triton|generic_targets|versions
+                         no_parameters|plain_ir|triton|generic_targets|no_memory|dispatches|versions
   check.py --build BUILD --root ROOT agree   with every compiler of a root made by tests/roots/make_root.sh that has llvm-NN-dev: the
                                          pass is compiled there, and what they compile runs here (make test-stacks, mode pass)
 """
@@ -534,6 +534,55 @@ def choices(options):
                    kernel["handlers"]["memory"]["sites"]}), (5, {128 * 5}))
 
 
+def by_chance(launches, one_in, seed):
+    """The numbers of the launches that a seed chooses: SplitMix64 of the seed and the number."""
+    def mixed(launch):
+        value = (seed + launch * 0x9e3779b97f4a7c15) % 2**64
+        value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9 % 2**64
+        value = (value ^ value >> 27) * 0x94d049bb133111eb % 2**64
+        return value ^ value >> 31
+    return [launch for launch in range(1, launches + 1) if mixed(launch) % one_in == 0]
+
+
+def dispatches(options):
+    """-d first and -d random, by kernels that tell and by a virtual GPU that is watched: the same launches, and the same again."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        code = lab.compile("15", "-O2", "gfx1030")
+        program = [code, "-r", "20", "copy", "reduce"]  # loaded and launched again and again
+        for world in (("--pass",), ()):
+            # Copies and fills of HIP's are dispatches as well, when a GPU is watched.
+            result, told = lab.probe("memory", "rx6800xt", program, more=(*world, "-k", "^none$"))
+            others = told["dispatches_left_out"] - 40 if not world else 0
+            expect(f"{world}: HIP's own", others >= 0, True)
+            result, told = lab.probe("memory", "rx6800xt", program, more=(*world, "-d", "first"))
+            expect(f"first: {world}", sorted(kernel["dispatches"] for kernel in told["kernels"]), [1, 1])
+            expect(f"first: {world}: left out", told["dispatches_left_out"], 38 + others)
+            _, told = lab.probe("memory", "rx6800xt", program, more=(*world, "-d", "all"))
+            expect(f"all: {world}", (told["dispatches_probed"], "chance" in told), (40, False))
+            for seed in (1, 2, 2, 18446744073709551615):
+                result, told = lab.probe("memory", "rx6800xt", program, more=(*world, "-d", "random=4", "--dispatch-seed", seed))
+                wanted = by_chance(40, 4, seed)
+                expect(f"random: {world}, {seed}", (told["dispatches_probed"], told["dispatches_left_out"]), (len(wanted), 40 - len(wanted) + others))
+                expect(f"random: {world}, {seed}: copies", sum(kernel["dispatches"] for kernel in told["kernels"] if "copy" in kernel["kernel"]),
+                       len([launch for launch in wanted if launch % 2 == 1]))
+                expect(f"random: {world}, {seed}: chance", told["chance"], {"one_in": 4, "seed": seed})
+                for sentence in (f"each launch has a chance of one in 4, by seed {seed}; --dispatch-seed {seed} chooses the same again",
+                                 f"left out by a chance of one in 4, seed {seed}"):
+                    expect(f"random: {world}, {seed}: {sentence}", sentence in result.stderr, True)
+            # Without a seed there is another one each time, which is said and gives the same when it is given.
+            seeds = set()
+            for _ in range(2):
+                result, told = lab.probe("memory", "rx6800xt", program, more=(*world, "-d", "random=3"))
+                seeds.add(told["chance"]["seed"])
+                expect(f"random: {world}: made up", told["dispatches_probed"], len(by_chance(40, 3, told["chance"]["seed"])))
+            expect(f"random: {world}: seeds", len(seeds), 2)
+            seed = next(seed for seed in range(1, 1000) if not by_chance(40, 100, seed))
+            result, told = lab.probe("memory", "rx6800xt", program, more=(*world, "-d", "random", "--dispatch-seed", seed))
+            expect(f"random: {world}: none", f"nothing was seen: none of the {40 + others} dispatches was chosen, by a chance of one in 100 (seed {seed})"
+                   in result.stderr, True)
+
+
 def prepared(options):
     """Without a command in front: HSA_TOOLS_LIB=libwavetap.so ./app tells the same, and the folder is read afterwards."""
     with tempfile.TemporaryDirectory() as folder:
@@ -874,6 +923,38 @@ def triton(options):
         unknown_target(options, lab, plugin)
 
 
+def no_memory(options):
+    """No memory for a ring, or for the tables that are counted in: said once for a GPU, counted for every launch, and the program runs as
+    if nobody had asked."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(options, folder)
+        code = lab.compile("15", "-O2", "gfx1030")
+        program = [code, "-s", "4", "-d", "2", "copy", "reduce"]
+        plain = lab.plain_run("rx6800xt,rx6800xt", program)
+        for handler, most in (("memory", 64 << 20), ("blocks", 16 << 20)):
+            env = {**os.environ, "HSA_TOOLS_LIB": f"{options.build}/probe_plugins/no_memory.so", "WT_NO_MEMORY_FROM": str(most)}
+            out = lab.folder / "probe.json"
+            result = run([lab.wavetap, "probe", handler, "--gpu", "rx6800xt,rx6800xt", "--pass", "--json", out, "--", lab.launcher,
+                          *program], env=env)
+            what = f"no memory: {handler}"
+            expect(f"{what}: the tool was there", result.stderr.count("no_memory: refused") > 0, True)
+            expect(f"{what}: results", result.stdout, plain)
+            expect(f"{what}: said for each GPU", result.stderr.count("there is no memory for a ring of"), 2)
+            told = json.loads(out.read_text())
+            expect(f"{what}: probed, left out", (told["dispatches_probed"], told["dispatches_left_out"]), (0, 8))
+            expect(f"{what}: nothing", "probe: nothing was seen: none of the 8 dispatches" in result.stderr, True)
+            for name in ("copy", "reduce"):
+                expect(f"{what}: {name}", len(re.findall(rf"probe: {name}.*: ran as it is: there is no memory for what it tells",
+                                                         result.stderr)), 1)
+            expect(f"{what}: kernels that were not instrumented", "not compiled with wavetap-hipcc" in result.stderr, False)
+        # With less it is enough for all.
+        env["WT_NO_MEMORY_FROM"] = str(1 << 40)
+        result = run([lab.wavetap, "probe", "memory", "--pass", "--gpu", "rx6800xt,rx6800xt", "--json", out, "--", lab.launcher,
+                      *program], env=env)
+        expect("memory: results", result.stdout, plain)
+        expect("memory: probed", json.loads(out.read_text())["dispatches_probed"], 8)
+
+
 def sites_of(told):
     return {(site.get("source", "").split("/")[-1], site["space"], site["access"].split("_")[0], site["lanes"])
             for site in told["kernels"][0]["handlers"]["memory"]["sites"]}
@@ -963,7 +1044,7 @@ def main():
     parser.add_argument("--clang", help="with --root: this version alone")
     parser.add_argument("--root", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("case", choices=["agree", "messages", "faults", "full_ring", "stopped_host", "damaged", "choices", "prepared", "record_sizes", "large_grid", "names", "hipcc", "latency",
-                                         "promises", "hidden", "parallel", "no_parameters", "plain_ir", "triton", "generic_targets", "versions"])
+                                         "promises", "hidden", "parallel", "no_parameters", "plain_ir", "triton", "generic_targets", "no_memory", "dispatches", "versions"])
     options = parser.parse_args()
     options.build = pathlib.Path(options.build).resolve()
     globals()[options.case](options)

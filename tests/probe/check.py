@@ -323,6 +323,13 @@ def libraries(options):
 
         expect("kernels of the program's own file", chosen("--library", "/access_patterns$")[0], chosen()[0])
         expect("both filters", chosen("--library", "access_patterns", "-k", "^stride2")[0], ["stride2"])
+        # Omniprobe's file: globs of paths, where * stays in a folder and ** does not.
+        rules = pathlib.Path(folder) / "filter.json"
+        for globs, excluded in ((["/**/access_patterns"], True), ([f"{pathlib.Path(options.hip).resolve()}/access_?atterns"], True),
+                                (["/access_patterns"], False), (["/*/access_patterns"], False), (["/**/access.patterns"], False),
+                                (["/none", "**patterns"], True), ([], False)):
+            rules.write_text(json.dumps({"include": ["/usr/lib/**/*.so"], "exclude": globs}))
+            expect(f"excluded by {globs}", chosen("--library-filter", str(rules))[0] == [], excluded)
         none, text = chosen("--library", "librocblas")
         expect("kernels of a library that is not there", none, [])
         if "was chosen; see -k, --library and --launch" not in text:
