@@ -143,7 +143,7 @@ class Runner:
     def prepare(self, command):
         """The files that a row begins with; what went wrong."""
         for path in self.scratch.glob("*"):
-            if path.is_file() and not path.is_symlink() and path.name != "categories.json" and not path.name.startswith("live"):
+            if path.is_file() and not path.is_symlink() and path.name not in ("categories.json", "filter.json") and not path.name.startswith("live"):
                 path.unlink()
         made = self.shell(f"trace_from_text {shlex.quote(str(SOURCE / 'tests/traces/small.txt'))} trace.rpd")
         if made.returncode != 0:
