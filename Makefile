@@ -76,7 +76,7 @@ test-suites: everything
 # Kernels of tests/hip and rocRAND, captured and replayed ten times each, on the engine and through ROCm.
 test-capture: everything
 	@for model in $(or $(MODELS),rx6800xt mi210); do tests/capture/capture.py --bin $(BUILD)/bin --model $$model everything && \
-	  WT_PROCESSES=200 tests/capture/capture.py --bin $(BUILD)/bin --model $$model many_processes || exit 1; done
+	  tests/capture/capture.py --bin $(BUILD)/bin --model $$model real_sparse && WT_PROCESSES=200 tests/capture/capture.py --bin $(BUILD)/bin --model $$model many_processes || exit 1; done
 
 # What the sanitizer finds when barriers, waits and invalidations are taken out of kernels: docs/sanitize.md.
 test-sanitize-mutants: everything

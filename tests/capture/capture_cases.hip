@@ -6,6 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// Behind the runtime's, which some generations need first.
+#include <hip/hip_cooperative_groups.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -329,6 +332,7 @@ __global__ void through_both(int* one, int* other, int count) {
   if (i < count) other[count + i] = static_cast<volatile int*>(other)[count - 1 - i] + 1;
 }
 __global__ void copy_ints(const int* from, int* to) { to[threadIdx.x] = from[threadIdx.x]; }
+__global__ void add_one(const int* in, int* out) { out[threadIdx.x] = in[threadIdx.x] + 1; }
 // HIP's own copies and fills take memory of HSA's in ROCm 5 only.
 int check_both(int* one, int* other) {
   constexpr int kCount = 200;
@@ -376,7 +380,13 @@ hsa_status_t device_pool(hsa_amd_memory_pool_t pool, void* found) {
   *static_cast<hsa_amd_memory_pool_t*>(found) = pool;
   return HSA_STATUS_INFO_BREAK;
 }
-int vmm() {
+struct Reserved {
+  int* low = nullptr;        // a piece
+  int* high = nullptr;       // another one, behind it
+  int* elsewhere = nullptr;  // the same memory as `high`, where that was asked for
+  int wrong = 0;
+};
+Reserved reserve_and_map(bool twice) {
   struct Access {
     hsa_access_permission_t permissions;
     hsa_agent_t agent;
@@ -415,11 +425,30 @@ int vmm() {
   char* const high = static_cast<char*>(base) + kPiece;
   must(map(base, kPiece, 0, first, 0));
   must(map(high, kPiece, 0, second, 0));
-  must(map(elsewhere, kPiece, 0, second, 0));
+  if (twice) must(map(elsewhere, kPiece, 0, second, 0));
   must(set_access(base, 2 * kPiece, &access, 1));
-  must(set_access(elsewhere, kPiece, &access, 1));
-  return wrong != 0 ? wrong
-                    : check_both(reinterpret_cast<int*>(high), static_cast<int*>(elsewhere));
+  if (twice) must(set_access(elsewhere, kPiece, &access, 1));
+  return {static_cast<int*>(base), reinterpret_cast<int*>(high), static_cast<int*>(elsewhere),
+          wrong};
+}
+int vmm() {
+  const Reserved memory = reserve_and_map(/*twice=*/true);
+  return memory.wrong != 0 ? memory.wrong : check_both(memory.high, memory.elsewhere);
+}
+// From one piece to the other.
+int vmm_pieces() {
+  const Reserved memory = reserve_and_map(/*twice=*/false);
+  if (memory.wrong != 0) return memory.wrong;
+  through_both<<<1, 256>>>(memory.low, memory.low, 200);
+  add_one<<<1, 256>>>(memory.low, memory.high);
+  int* copy;
+  WT_HIP(hipMalloc(&copy, 256 * sizeof(int)));
+  copy_ints<<<1, 256>>>(memory.high, copy);
+  std::vector<int> host(256);
+  WT_HIP(hipMemcpy(host.data(), copy, 256 * sizeof(int), hipMemcpyDeviceToHost));
+  int wrong = 0;
+  for (int i = 0; i < 200; ++i) wrong += host[i] != i * 5 + 1;
+  return wrong;
 }
 
 // Memory of another process. The child is this program once more.
@@ -491,6 +520,56 @@ int host_function() {
   return host != 42;
 }
 
+// Of both pages the kernel uses the first 256 bytes; what lies behind them is none of its business.
+int secret() {
+  constexpr int kSecret = 0x5ec2e75e;
+  std::vector<int> host(1024, kSecret);
+  for (int i = 0; i < 64; ++i) host[i] = i;
+  int *in, *out;
+  WT_HIP(hipMalloc(&in, 4096));
+  WT_HIP(hipMalloc(&out, 4096));
+  WT_HIP(hipMemcpy(in, host.data(), 4096, hipMemcpyHostToDevice));
+  WT_HIP(hipMemcpy(out, host.data(), 4096, hipMemcpyHostToDevice));
+  add_one<<<1, 64>>>(in, out);
+  WT_HIP(hipMemcpy(host.data(), out, 4096, hipMemcpyDeviceToHost));
+  int wrong = 0;
+  for (int i = 0; i < 1024; ++i) wrong += host[i] != (i < 64 ? i + 1 : kSecret);
+  return wrong;
+}
+
+// One launch on all GPUs at once, each grid waiting for the others.
+__global__ void add_on_all(int* sum) {
+  cooperative_groups::this_multi_grid().sync();
+  if (threadIdx.x == 0) atomicAdd(sum, 1);
+}
+int every_gpu_together() {
+  int count = 0;
+  WT_HIP(hipGetDeviceCount(&count));
+  std::vector<int*> sums(count);
+  std::vector<void*> arguments(count);
+  std::vector<hipLaunchParams> launches(count);
+  for (int i = 0; i < count; ++i) {
+    WT_HIP(hipSetDevice(i));
+    WT_HIP(hipMalloc(&sums[i], 4096));
+    WT_HIP(hipMemset(sums[i], 0, 4096));
+    hipStream_t stream;
+    WT_HIP(hipStreamCreate(&stream));
+    arguments[i] = &sums[i];
+    launches[i] = {
+        reinterpret_cast<void*>(add_on_all), dim3(2), dim3(64), &arguments[i], 0, stream};
+  }
+  WT_HIP(hipLaunchCooperativeKernelMultiDevice(launches.data(), count, 0));
+  int wrong = 0;
+  for (int i = 0; i < count; ++i) {
+    WT_HIP(hipSetDevice(i));
+    WT_HIP(hipDeviceSynchronize());
+    int sum = 0;
+    WT_HIP(hipMemcpy(&sum, sums[i], sizeof sum, hipMemcpyDeviceToHost));
+    wrong += sum != 2;
+  }
+  return wrong;
+}
+
 struct Case {
   const char* name;
   int (*run)();
@@ -514,10 +593,13 @@ constexpr Case kCases[] = {
     {"heap", heap},
     {"alias", alias},
     {"vmm", vmm},
+    {"vmm_pieces", vmm_pieces},
     {"ranges", ranges},
     {"host_function", host_function},
     {"ipc", ipc},
     {"imported", imported},
+    {"secret", secret},
+    {"every_gpu_together", every_gpu_together},
 };
 
 }  // namespace

@@ -237,8 +237,8 @@ check_corrected() {
 # tests/capture under this ROCm: what depends on the runtime, captures of the suites before, and those of $WT_FOLDER.
 # $WT_CASES: only these.
 check_captures() {
-  local model case log verdict cases="kinds vmm imported host_calls same_names in_place two_gpus unordered other_host generations many_processes"
-  [ "$QUICK" = yes ] && cases="other_host generations many_processes"
+  local model case log verdict cases="kinds vmm imported host_calls same_names in_place two_gpus unordered other_host kept generations many_processes"
+  [ "$QUICK" = yes ] && cases="other_host kept generations many_processes"
   [ -n "${WT_FOLDER:-}" ] && cases+=" folder"
   cases=${WT_CASES:-$cases}
   for model in rx6800xt mi210; do
