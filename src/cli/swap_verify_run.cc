@@ -21,6 +21,8 @@ Status check(const RunOptions& options, const SwapVerifyRun& verify) {
   if (options.gpus.empty())
     return errorf(
         "run: --swap-verify compares on virtual GPUs; add --gpu MODEL (see wavetap gpu list)");
+  if (options.swap.turns)
+    return errorf("run: --swap-ab and --swap-verify exclude each other; leave out one of them");
   if (options.swap.watch)
     return errorf("run: --swap-watch and --swap-verify exclude each other; leave out one of them");
   const auto tolerance = replay::parse_tolerance(verify.tolerance);
