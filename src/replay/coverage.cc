@@ -36,10 +36,19 @@ struct CodeCoverage {
   std::vector<Missing> missing;  // without the function's name
 };
 
+// Generated assembler fills a kernel up with zeros to where the next one begins. No function's last
+// instruction is a zero: it ends, returns or jumps.
+std::span<const std::byte> without_padding(std::span<const std::byte> code) {
+  const auto is_zero = [](std::byte byte) { return byte == std::byte{0}; };
+  while (code.size() >= 4 && std::ranges::all_of(code.last(4), is_zero))
+    code = code.first(code.size() - 4);
+  return code;
+}
+
 CodeCoverage cover(const DeviceFunction& function, amd::GfxTarget target) {
   CodeCoverage coverage;
   const isa::Program program =
-      isa::decode(function.code, {function.address}, target, function.wave64);
+      isa::decode(without_padding(function.code), {function.address}, target, function.wave64);
   std::map<std::string, Missing> missing;
   for (int32_t i = 0; i < program.size(); ++i) {
     const isa::Inst& inst = program.insts()[i];
