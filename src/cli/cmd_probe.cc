@@ -309,6 +309,35 @@ int probe_file(const ProbeCommandOptions& options,
   return finish(options, handlers, folder, kDone);
 }
 
+bool is_capture(const std::vector<std::string>& program) {
+  return program.size() == 1 && program[0].ends_with(".wtcap");
+}
+
+bool is_prepared_folder(const std::vector<std::string>& program) {
+  return program.size() == 1 && std::filesystem::is_directory(program[0]);
+}
+
+// Options that choose among what a program does say nothing about what was recorded: better refused than ignored.
+Status refuse_choices(const ProbeCommandOptions& options, bool of_capture) {
+  const ProbeRunOptions& probe = options.run.probe;
+  const std::pair<const char*, bool> given[] = {
+      {"-k", !probe.kernels.empty()},
+      {"--library", !probe.libraries.empty()},
+      {"--library-filter", !options.library_filter.empty()},
+      {"-d", !options.dispatches.empty()},
+      {"--launch", !probe.launches.empty()},
+      {"--every", probe.every != 0},
+      {"--max", probe.max != 0},
+      {"--pass", of_capture && options.pass},
+      {"--real", of_capture && options.real}};
+  for (const auto& [name, is_given] : given)
+    if (is_given)
+      return errorf("probe: %s: %s; leave it out", name,
+                    of_capture ? "a capture is one dispatch, chosen by --capture, on the engine"
+                               : "that was said when the folder was prepared");
+  return {};
+}
+
 int probe_command(ProbeCommandOptions& options, const std::vector<std::string>& program) {
   if (program.empty() && !options.prepare)
     return fail(
@@ -333,7 +362,7 @@ int probe_command(ProbeCommandOptions& options, const std::vector<std::string>& 
     return fail(
         errorf("probe: --library: instrumented kernels are those that were compiled with "
                "wavetap-hipcc, whatever file they are in; choose with -k"));
-  const bool is_folder = program.size() == 1 && std::filesystem::is_directory(program[0]);
+  const bool is_folder = is_prepared_folder(program);
   if (!is_told && !is_folder)
     for (const probe::HandlerChoice& choice : *handlers)
       if (choice.name == "latency")
@@ -348,8 +377,7 @@ int probe_command(ProbeCommandOptions& options, const std::vector<std::string>& 
     if (const Status made = make_output(options.output); !made.ok()) return fail(made.error());
     folder = std::filesystem::absolute(options.output).lexically_normal().string();
   }
-  if (program.size() == 1 && program[0].ends_with(".wtcap"))
-    return probe_file(options, *handlers, folder, program[0]);
+  if (is_capture(program)) return probe_file(options, *handlers, folder, program[0]);
   if (!is_told) return probe_program(options, *handlers, folder, program);
   if (const Status good = check_pass_handlers(*handlers); !good.ok()) return fail(good.error());
   if (options.prepare) return prepare_folder(options, *handlers, folder, program);
@@ -455,8 +483,12 @@ void add_probe(Command& parent, Invocation& invocation) {
       invocation.exit_code = fail(program.error());
       return;
     }
-    const Status understood = use_logduration_variables(
-        {options->run.probe, options->dispatches, options->library_filter, options->json});
+    const bool of_capture = is_capture(*program);
+    const Status understood =
+        of_capture || is_prepared_folder(*program)
+            ? refuse_choices(*options, of_capture)
+            : use_logduration_variables({options->run.probe, options->dispatches,
+                                         options->library_filter, options->json});
     invocation.exit_code =
         understood.ok() ? probe_command(*options, *program) : fail(understood.error());
   });
