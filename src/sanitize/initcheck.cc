@@ -116,6 +116,14 @@ struct Initcheck::Group {
   // Of host_has_touched(): the page that was asked about last in this workgroup, and the answer.
   uint64_t asked_page = ~uint64_t{0};
   bool is_touched = false;
+  bool has_host_touched(const MemoryMap& map, uint64_t address) {
+    constexpr uint64_t kPage = 4096;
+    if (address / kPage != asked_page) {
+      asked_page = address / kPage;
+      is_touched = map.host_has_touched({address});
+    }
+    return is_touched;
+  }
 
   // Where a lane's scratch begins in its wave's.
   static uint64_t lane_bytes(const emu::WatchPoint& at) {
@@ -386,7 +394,7 @@ uint64_t Initcheck::wrong_in_global(const emu::WatchPoint& at, Group& group,
   uint64_t surely = 0;
   emu::for_each_lane(wrong, [&](int lane) {
     const GpuAddr address{access.address[lane]};
-    if (is_zero(at, access, lane) && !map_->host_has_touched(address))
+    if (is_zero(at, access, lane) && !group.has_host_touched(*map_, address.value))
       surely |= uint64_t{1} << lane;
     group.global.mark(address.value, access.size_bytes);
   });
@@ -455,12 +463,7 @@ Initcheck::Parts Initcheck::global_parts(const emu::WatchPoint& at, Group& group
       parts.undefined &= ~(uint64_t{1} << i);
   parts.undefined |= parts.stored;
   if (parts.undefined == 0) return parts;
-  constexpr uint64_t kPage = 4096;
-  if (address / kPage != group.asked_page) {
-    group.asked_page = address / kPage;
-    group.is_touched = map_->host_has_touched({address});
-  }
-  return group.is_touched ? Parts() : parts;
+  return group.has_host_touched(*map_, address) ? Parts() : parts;
 }
 
 Initcheck::Parts Initcheck::parts_of(const emu::WatchPoint& at, Group& group,

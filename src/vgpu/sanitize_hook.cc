@@ -495,7 +495,8 @@ std::string SanitizeHook::heap_lines(const DispatchView& view) {
                            .queue = view.queue_id,
                            .dispatch_id = view.dispatch.dispatch_id,
                            .object = object,
-                           .name = finder_.find(view.gpu, view.memory, object, object).name};
+                           .name = finder_.find(view.gpu, view.memory, object, object).name,
+                           .pointers = {}};
     const Place place(view.gpu.index, site.kernel_object, site.place.pc.value, finding.kind,
                       finding.severity, 0);
     std::string line;
