@@ -113,6 +113,9 @@ std::vector<ReachableRange> reachable_ranges(const DispatchView& dispatch) {
   allocations(MemoryLayer::kRuntime).each([&](const LiveAllocation& allocation) {
     add_allocation(ranges, allocation);
   });
+  // ROCr 6 does not know whose memory lies in a reserved range, and would read it with the processor.
+  for (ReachableRange& range : ranges)
+    if (range.origin == CaptureMemoryOrigin::kBound) range.agent = dispatch.agent;
   for_each_code(dispatch.agent, [&](const CodeInMemory& code) {
     ReachableRange range;
     range.rights = kReadWrite | format::kCaptureExecutable;
@@ -146,8 +149,23 @@ RangeReader::~RangeReader() {
   if (is_runtimes_) hsa().hsa_amd_memory_pool_free(buffer_);
 }
 
+bool RangeReader::copy_by(uint64_t agent, const void* from, uint64_t bytes, std::byte* to) {
+  constexpr uint32_t kLess = 2;
+  constexpr uint32_t kBlocked = 0;
+  uint64_t done = 0;
+  if (!is_runtimes_ || hsa().hsa_signal_create(1, 0, nullptr, &done) != kHsaSuccess) return false;
+  bool is_copied = hsa().hsa_amd_memory_async_copy(to, host_agent_handle(), from, agent, bytes, 0,
+                                                   nullptr, done) == kHsaSuccess;
+  if (is_copied)
+    is_copied = hsa().hsa_signal_wait_scacquire(done, kLess, 1, UINT64_MAX, kBlocked) >= 0;
+  hsa().hsa_signal_destroy(done);
+  return is_copied;
+}
+
 bool RangeReader::copy(const ReachableRange& range, uint64_t offset, uint64_t bytes,
                        std::byte* to) {
+  if (range.agent != 0)
+    return copy_by(range.agent, reinterpret_cast<const void*>(range.data + offset), bytes, to);
   if (range.host == 0)
     return hsa().hsa_memory_copy(to, reinterpret_cast<const void*>(range.data + offset), bytes) ==
            kHsaSuccess;

@@ -22,6 +22,7 @@ struct ReachableRange {
   uint64_t data = 0;        // the first byte that is memory of it, as the GPU sees it
   uint64_t data_bytes = 0;  // the rest of the pages counts as zeros
   uint64_t host = 0;        // where the host reads `data`; 0: only the GPU can
+  uint64_t agent = 0;       // the GPU that must copy it; 0: the runtime chooses
   format::CaptureMemoryKind kind{};
   format::CaptureMemoryOrigin origin{};
   uint32_t rights = 0;
@@ -47,6 +48,7 @@ class RangeReader {
 
  private:
   bool copy(const ReachableRange& range, uint64_t offset, uint64_t bytes, std::byte* to);
+  bool copy_by(uint64_t agent, const void* from, uint64_t bytes, std::byte* to);
 
   std::byte* buffer_ = nullptr;  // kChunkBytes, from the runtime where possible
   bool is_runtimes_ = false;

@@ -441,6 +441,7 @@ int vmm_pieces() {
   if (memory.wrong != 0) return memory.wrong;
   through_both<<<1, 256>>>(memory.low, memory.low, 200);
   add_one<<<1, 256>>>(memory.low, memory.high);
+  WT_HIP(hipDeviceSynchronize());
   int* copy;
   WT_HIP(hipMalloc(&copy, 256 * sizeof(int)));
   copy_ints<<<1, 256>>>(memory.high, copy);
