@@ -21,7 +21,8 @@ MARKS = {number: line.split("MARK ")[1].strip()
 SIZES = {"heap-large": 5000, "pitch": 640, "volume": 640}
 KINDS = ["malloc", "managed", "async", "async-again", "pool", "host", "host-mapped", "registered", "imported", "pitch", "volume", "heap",
          "heap-large", "heap-new"]
-# Asks the host for memory, which never answers code of ROCm 5.2's device library that was not optimised, with or without wavetap.
+# Asks the host for memory. In unoptimised code of ROCm 5.2's device library that does not come back on the virtual GPU, nobody watching
+# either; which of the two is to blame is not known.
 ONLY_OPTIMISED = ["heap-large"]
 # What lies beside other memory that is mapped.
 WITH_NEIGHBOURS = ["registered", "heap", "heap-new"]
