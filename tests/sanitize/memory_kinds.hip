@@ -168,6 +168,7 @@ void use_rows(const std::string& kind, const std::string& how) {
     data = static_cast<char*>(volume.ptr);
     pitch = volume.pitch;
   }
+  std::printf("rows take %zu bytes\n", 5 * pitch);
   if (how == "freed") WT_HIP(hipFree(data));
   use(reinterpret_cast<int*>(data), how, int(pitch * 5 / sizeof(int)));
   if (how == "row")  // past the second row, in what is between it and the third
