@@ -118,12 +118,13 @@ WT_BOTH inline uint32_t load_half(uint32_t old, const void* base, uint32_t index
   else
     asm volatile("global_load_d16_b16 %0, %1, off\n\ts_waitcnt vmcnt(0)" : "+&v"(old) : "v"(from));
 #else
+  // Compilers do not look into this: what gfx908 wants between an accumulation register and an address.
   if (high)
-    asm volatile("global_load_short_d16_hi %0, %1, off\n\ts_waitcnt vmcnt(0)"
+    asm volatile("s_nop 1\n\tglobal_load_short_d16_hi %0, %1, off\n\ts_waitcnt vmcnt(0)"
                  : "+&v"(old)
                  : "v"(from));
   else
-    asm volatile("global_load_short_d16 %0, %1, off\n\ts_waitcnt vmcnt(0)"
+    asm volatile("s_nop 1\n\tglobal_load_short_d16 %0, %1, off\n\ts_waitcnt vmcnt(0)"
                  : "+&v"(old)
                  : "v"(from));
 #endif

@@ -1,7 +1,8 @@
 // wait_state_scan FOLDER…: looks at all code for GPUs with wait states in the programs and code objects there,
 // without running it. Compilers put in what is needed, so nothing may be too close. Then each s_nop by itself is
 // shortened to one wait state: compilers put in none without need, so something must be too close. Few exceptions are
-// known: inline assembler, which they do not look into, and the old value of a DPP destination, which nothing reads.
+// known: inline assembler, which they do not look into, the old value of a DPP destination, which nothing reads, and
+// image instructions of gfx9, whose resource tells how many registers are the address.
 //
 // Exit status 1 when compiled code is too close somewhere, or when fewer than 95 % of the shortened ones are found.
 #include <cstdio>
