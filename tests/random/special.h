@@ -120,11 +120,11 @@ WT_BOTH inline uint32_t load_half(uint32_t old, const void* base, uint32_t index
 #else
   // Compilers do not look into this: what gfx908 wants between an accumulation register and an address.
   if (high)
-    asm volatile("s_nop 1\n\tglobal_load_short_d16_hi %0, %1, off\n\ts_waitcnt vmcnt(0)"
+    asm volatile("s_nop 0\n\ts_nop 0\n\tglobal_load_short_d16_hi %0, %1, off\n\ts_waitcnt vmcnt(0)"
                  : "+&v"(old)
                  : "v"(from));
   else
-    asm volatile("s_nop 1\n\tglobal_load_short_d16 %0, %1, off\n\ts_waitcnt vmcnt(0)"
+    asm volatile("s_nop 0\n\ts_nop 0\n\tglobal_load_short_d16 %0, %1, off\n\ts_waitcnt vmcnt(0)"
                  : "+&v"(old)
                  : "v"(from));
 #endif
