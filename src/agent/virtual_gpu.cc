@@ -53,6 +53,8 @@ void host_copied(uint64_t number, const void* to, const void* from, size_t bytes
   if (number != 0) listener().copied(number, to, from, bytes);
 }
 
+bool is_told_of_pools() { return listener().block_began != nullptr; }
+
 void pool_block_began(const void* address, size_t bytes) {
   if (const auto began = listener().block_began) began(address, bytes);
 }

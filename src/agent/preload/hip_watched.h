@@ -158,7 +158,8 @@ struct TakesFromPool {
 
  private:
   static int32_t note(int32_t result, void* out, size_t size, void* stream) {
-    if (result == 0 && out != nullptr && size != 0 && !is_being_captured(stream))
+    if (is_told_of_pools() && result == 0 && out != nullptr && size != 0 &&
+        !is_being_captured(stream))
       pool_block_began(*static_cast<void**>(out), size);
     return result;
   }
@@ -173,7 +174,7 @@ template <>
 struct Tells<kIndexOf_hipFreeAsync> {
   template <class Real>
   static int32_t call(Real real, void* pointer, void* stream) {
-    if (!is_being_captured(stream)) pool_block_ended(pointer);
+    if (is_told_of_pools() && !is_being_captured(stream)) pool_block_ended(pointer);
     return real(pointer, stream);
   }
 };
