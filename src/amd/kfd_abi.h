@@ -388,6 +388,23 @@ struct KfdRuntimeEnableArgs {
   uint32_t capabilities_mask;
 };
 static_assert(sizeof(KfdRuntimeEnableArgs) == 16);
+inline constexpr uint32_t kKfdRuntimeEnable = 1;                        // mode_mask; without it: disable
+inline constexpr uint32_t kKfdRuntimeCapabilityCoreDump = 0x8000'0000;  // the kernel writes GPU core files
+
+// The first bytes of a queue's context save area, which the runtime fills: where it wants to be told of
+// exceptions.
+struct KfdContextSaveHeader {
+  uint32_t control_stack_offset;
+  uint32_t control_stack_size;
+  uint32_t wave_state_offset;
+  uint32_t wave_state_size;
+  uint32_t debug_offset;
+  uint32_t debug_size;
+  uint64_t error_payload;  // address of a 64-bit mask: bit N - 1 for exception N
+  uint32_t error_event;
+  uint32_t reserved;
+};
+static_assert(sizeof(KfdContextSaveHeader) == 40);
 
 struct KfdIpcExportHandleArgs {
   uint64_t handle;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "amd/kfd_abi.h"
 #include "amd/pm4.h"
 #include "vgpu/test_queues.h"
 
@@ -281,6 +282,37 @@ int64_t error_for(TestGpu& gpu, QueueTable& table, const void* packet) {
       eventually([&] { return table.snapshot().at(0).activity == QueueActivity::kFaulted; }));
   EXPECT_EQ(table.destroy(queue.handle.id), 0);
   return queue.queue_error();
+}
+
+// The driver knows the header at the address the process uses, as KFD does.
+TEST_F(AqlTest, ExceptionsGoWhereTheQueueSaysOnceTheRuntimeHasEnabledThem) {
+  EventHandle event;
+  ASSERT_EQ(events.create(EventType::kSignal, true, 0, &event), 0);
+  std::atomic<uint64_t> payload{0};
+  amd::KfdContextSaveHeader header{};
+  header.error_payload = reinterpret_cast<uint64_t>(&payload);
+  header.error_event = event.id;
+  amd::KernelDispatchPacket bad{};
+  bad.header = TestAqlQueue::header(amd::PacketType::kKernelDispatch);  // no dimensions
+
+  table.report_exceptions(true);
+  TestAqlQueue told(gpu, table, 64, reinterpret_cast<uint64_t>(&header));
+  told.submit(&bad);
+  EventWait wait{.id = event.id};
+  WaitResult result{};
+  ASSERT_EQ(events.wait({&wait, 1}, false, 10'000, &result), 0);
+  ASSERT_EQ(result, WaitResult::kComplete);
+  EXPECT_EQ(payload.load(), uint64_t{1} << 15) << "DISPATCH_DIM_INVALID is exception 16";
+  EXPECT_EQ(told.queue_error(), 0);
+  EXPECT_EQ(table.destroy(told.handle.id), 0);
+
+  // A queue that names no event, and a runtime that has switched exceptions off again.
+  EXPECT_EQ(error_for(gpu, table, &bad), 2);
+  table.report_exceptions(false);
+  TestAqlQueue untold(gpu, table, 64, reinterpret_cast<uint64_t>(&header));
+  untold.submit(&bad);
+  EXPECT_TRUE(eventually([&] { return untold.queue_error() == 2; }));
+  EXPECT_EQ(payload.load(), uint64_t{1} << 15);
 }
 
 TEST_F(AqlTest, BadPacketsBecomeQueueErrors) {

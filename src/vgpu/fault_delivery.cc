@@ -56,6 +56,29 @@ QueueError error_of(emu::FaultKind kind) {
   }
 }
 
+// KFD's number of the exception that stands for `error`.
+uint32_t exception_of(QueueError error) {
+  switch (error) {
+    case QueueError::kTrap: return 2;
+    case QueueError::kIllegalInstruction: return 4;
+    case QueueError::kApertureViolation: return 6;
+    case QueueError::kDimensions: return 16;
+    case QueueError::kGroupMemory: return 17;
+    case QueueError::kCodeObject: return 18;
+    case QueueError::kPacket: return 20;
+    case QueueError::kWorkgroupSize: return 21;
+    case QueueError::kRegisters: return 22;
+    case QueueError::kVendorPacket: return 23;
+  }
+  return 2;
+}
+
+// False: the queue has nobody who could be told.
+bool tell(const FaultSite& site, QueueError error) {
+  return raise_queue_exception(site.queue, exception_of(error)) ||
+         raise_queue_error(site.queue, site.memory, site.amd_queue, static_cast<uint32_t>(error));
+}
+
 // "64 bytes past the end of [0x…, 0x…)" and the like.
 void add_neighbourhood(Text& text, const FaultSite& site, GpuAddr address) {
   const std::optional<emu::MappedRange> near = site.queue.gpu->space.nearest(address);
@@ -191,8 +214,7 @@ void deliver_wave_fault(const FaultSite& site, const emu::Fault& fault,
                     fault.kind == emu::FaultKind::kExecuteForbidden);
     return;
   }
-  raise_queue_error(site.queue, site.memory, site.amd_queue,
-                    static_cast<uint32_t>(error_of(fault.kind)));
+  tell(site, error_of(fault.kind));
 }
 
 void deliver_access_fault(const FaultSite& site, const AccessFault& fault, const char* doing) {
@@ -208,10 +230,7 @@ void deliver_access_fault(const FaultSite& site, const AccessFault& fault, const
   text.add(" while %s", doing);
   log::complain("%s", buffer);
   if (fault.error == AccessError::kMisaligned) {
-    if (!raise_queue_error(site.queue, site.memory, site.amd_queue,
-                           static_cast<uint32_t>(QueueError::kPacket))) {
-      post_engine_hang(site);
-    }
+    if (!tell(site, QueueError::kPacket)) post_engine_hang(site);
     return;
   }
   post_page_fault(site, fault.address, fault.error == AccessError::kReadOnly, /*no_execute=*/false);
@@ -228,9 +247,7 @@ void deliver_packet_error(const FaultSite& site, QueueError error, const char* f
   va_end(args);
   text.add("%s", what);
   log::complain("%s", buffer);
-  if (!raise_queue_error(site.queue, site.memory, site.amd_queue, static_cast<uint32_t>(error))) {
-    post_engine_hang(site);
-  }
+  if (!tell(site, error)) post_engine_hang(site);
 }
 
 }  // namespace wavetap::vgpu

@@ -2,8 +2,8 @@
 // the user, as one line on stderr.
 //
 //   page faults                     MEMORY event with the page's address; ROCr prints its report
-//   aperture, instruction, trap,    error code in queue_inactive_signal; ROCr calls the queue's callback
-//   descriptor, packet
+//   aperture, instruction, trap,    exception through the driver (ROCr 6 and later), else an error code in
+//   descriptor, packet              queue_inactive_signal; ROCr calls the queue's callback
 //   bad SDMA or PM4 packet          HW_EXCEPTION event: such an engine hangs and is reset
 //
 // After any of these the queue is dead.

@@ -310,9 +310,10 @@ int on_set_xnack_mode(Driver&, KfdSetXnackModeArgs& args) {
   return 0;
 }
 
-int on_runtime_enable(Driver&, KfdRuntimeEnableArgs& args) {
-  // The node capabilities announce no debugger support, so runtimes take the simple error path.
-  args.capabilities_mask = 0;
+int on_runtime_enable(Driver& driver, KfdRuntimeEnableArgs& args) {
+  driver.queues().report_exceptions((args.mode_mask & kKfdRuntimeEnable) != 0);
+  // Core files of GPUs are the kernel's business then: the runtime would try, and say that it failed.
+  args.capabilities_mask = kKfdRuntimeCapabilityCoreDump;
   return 0;
 }
 

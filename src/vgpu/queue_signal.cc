@@ -3,7 +3,9 @@
 #include <cstddef>
 
 #include "amd/aql.h"
+#include "amd/kfd_abi.h"
 #include "vgpu/queue_scheduler.h"
+#include "vgpu/user_copy.h"
 
 namespace wavetap::vgpu {
 namespace {
@@ -66,6 +68,22 @@ bool raise_queue_error(Queue& queue, GuestMemory& memory, GpuAddr amd_queue, uin
     return false;
   }
   interrupt.send(queue, memory);
+  return true;
+}
+
+bool raise_queue_exception(Queue& queue, uint32_t exception) {
+  if (queue.report_exceptions == nullptr || !queue.report_exceptions->load() ||
+      queue.context_save.value == 0)
+    return false;
+  amd::KfdContextSaveHeader header{};
+  uint64_t raised = 0;
+  if (!copy_from_user(&header, queue.context_save.value, sizeof header) || header.error_event == 0 ||
+      !copy_from_user(&raised, header.error_payload, sizeof raised))
+    return false;
+  raised |= uint64_t{1} << (exception - 1);
+  if (!copy_to_user(header.error_payload, &raised, sizeof raised)) return false;
+  queue.events->signal(header.error_event);
+  queue.scheduler->signal_completed();
   return true;
 }
 

@@ -19,5 +19,8 @@ bool complete_signal(Queue& queue, GuestMemory& memory, GpuAddr signal, GpuTicks
 // processor and the trap handler report errors. False: the queue has no such signal, or it is not
 // reachable.
 bool raise_queue_error(Queue& queue, GuestMemory& memory, GpuAddr amd_queue, uint32_t code);
+// The same for a runtime that has enabled exceptions (RUNTIME_ENABLE): the driver writes exception N's bit where
+// the queue's context save area says and sets the event named there. False: it has not, or names nothing.
+bool raise_queue_exception(Queue& queue, uint32_t exception);
 
 }  // namespace wavetap::vgpu

@@ -43,6 +43,8 @@ struct Queue : std::enable_shared_from_this<Queue> {
   uint32_t doorbell_slot = 0;
   GpuAddr read_pointer;
   GpuAddr write_pointer;
+  GpuAddr context_save;  // KfdContextSaveHeader; 0: none
+  const std::atomic<bool>* report_exceptions = nullptr;
   EventTable* events = nullptr;
   const QueueHooks* hooks = nullptr;
   QueueScheduler* scheduler = nullptr;

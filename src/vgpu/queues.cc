@@ -106,6 +106,8 @@ int QueueTable::create(const QueueParams& params, Gpu& gpu, QueueHandle* handle)
   queue->write_pointer = params.write_pointer;
   queue->events = &events_;
   queue->hooks = &hooks_;
+  queue->context_save = params.context_save;
+  queue->report_exceptions = &report_exceptions_;
   queue->scheduler = s.scheduler;
   queue->ring.store(params.ring.value, std::memory_order_relaxed);
   queue->ring_bytes.store(params.ring_bytes, std::memory_order_relaxed);
@@ -250,6 +252,9 @@ void QueueTable::shutdown() {
   }
 }
 
-void QueueTable::after_fork_in_child() { state_ = new State; }
+void QueueTable::after_fork_in_child() {
+  report_exceptions_.store(false);
+  state_ = new State;
+}
 
 }  // namespace wavetap::vgpu

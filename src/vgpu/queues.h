@@ -12,6 +12,7 @@
 // Every function returns 0 or a positive errno.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -44,6 +45,9 @@ class QueueTable {
   // ALLOC_QUEUE_GWS: dispatches of this queue are cooperative. AQL queues only.
   int set_cooperative(uint32_t id, bool cooperative);
 
+  // RUNTIME_ENABLE: errors of queues that name an event for them go there, not into the queue's inactive signal.
+  void report_exceptions(bool report) noexcept { report_exceptions_.store(report); }
+
   // Something may have happened that queues wait for: look now. Called on entry of WAIT_EVENTS,
   // SET_EVENT, CREATE_QUEUE and the like. Cheap: two atomic operations when the poller is awake.
   void nudge() noexcept;
@@ -62,6 +66,7 @@ class QueueTable {
 
  private:
   struct State;
+  std::atomic<bool> report_exceptions_{false};
   EventTable& events_;
   QueueHooks hooks_;
   State* state_;

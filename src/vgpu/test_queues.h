@@ -103,7 +103,8 @@ class TestGpu {
 // An AQL queue as ROCr lays it out, with a producer.
 class TestAqlQueue {
  public:
-  TestAqlQueue(TestGpu& gpu, QueueTable& table, uint32_t slots = 64) : gpu_(gpu), slots_(slots) {
+  TestAqlQueue(TestGpu& gpu, QueueTable& table, uint32_t slots = 64, uint64_t context_save = 0)
+      : gpu_(gpu), slots_(slots) {
     amd_queue = gpu.allocate(0x100);
     std::memset(gpu.host(amd_queue), 0, 0x100);
     gpu.store<uint32_t>(amd_queue + amd::kQueueReadDispatchIdOffsetField,
@@ -118,6 +119,7 @@ class TestAqlQueue {
     params.ring_bytes = uint64_t{slots} * 64;
     params.read_pointer = amd_queue + amd::kQueueReadDispatchId;
     params.write_pointer = amd_queue + amd::kQueueWriteDispatchId;
+    params.context_save = GpuAddr{context_save};
     create_error = table.create(params, gpu.gpu, &handle);
   }
 

@@ -43,6 +43,9 @@ constexpr uint32_t kCapWatchPointBits = 2u << 8;  // log2 of four
 constexpr uint32_t kCapDoorbell64 = 2u << 12;
 constexpr uint32_t kCapSramEcc = 1u << 26;
 constexpr uint32_t kCapSvm = 1u << 27;
+// Firmware that reports exceptions through the driver (RUNTIME_ENABLE). Without it ROCr 6.4 and later cannot be
+// initialised a second time.
+constexpr uint32_t kCapDebugFirmware = 1u << 29;
 
 // `key value` lines.
 class Properties {
@@ -196,7 +199,7 @@ void write_gpu_node(TreeWriter& tree, const Config& config, const std::vector<Gp
     else if (!config.small_bar) peers.push_back({other.node, kLinkPcie, 2 * kWeightPcie, 0});
   }
 
-  uint32_t capability = kCapDoorbell64 | kCapWatchPoints | kCapWatchPointBits;
+  uint32_t capability = kCapDoorbell64 | kCapWatchPoints | kCapWatchPointBits | kCapDebugFirmware;
   if (m.sram_ecc) capability |= kCapSramEcc;
   if (config.svm) capability |= kCapSvm;
 

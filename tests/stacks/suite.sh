@@ -34,7 +34,7 @@ fi
 
 # ---- Programs -------------------------------------------------------------------------------------------
 
-hsa_programs="pools signals queues copies timing ipc faults"
+hsa_programs="pools signals queues copies timing ipc lifetime faults"
 # All of the runtime's behaviour, and kernels of each kind: this tests the driver under another runtime and
 # the engine with another compiler's code, not every algorithm again.
 kernel_programs="vector_add graphs atomics_global atomics_lds cross_lane device_globals device_printf dynamic_lds
@@ -43,7 +43,7 @@ kernel_programs="vector_add graphs atomics_global atomics_lds cross_lane device_
 capture_programs="bitonic_sort vector_add function_pointers large_kernargs device_printf fault_assert stream_overlap"
 runtime_programs=$(cd "$SOURCE/tests/hip/runtime" && ls -- *.hip | sed 's/\.hip$//')
 if [ "$QUICK" = yes ]; then
-  hsa_programs="pools signals copies ipc faults"
+  hsa_programs="pools signals copies ipc lifetime faults"
   kernel_programs="vector_add graphs"
   runtime_programs="device_query fault_read host_register ipc_memory malloc_async managed_memory memcpy_kinds
     memory_info streams two_gpus virtual_memory"
