@@ -1,0 +1,12 @@
+# Python, for the tests: the interpreter itself. What stands in the PATH may be a script that first looks for one
+# (pyenv's does, for a tenth of a second each time), and there are five hundred tests in Python.
+if(NOT DEFINED Python3_EXECUTABLE)
+  find_program(python python3 NO_CACHE)
+  if(python)
+    execute_process(COMMAND ${python} -c "import sys; print(sys.executable)" OUTPUT_VARIABLE python ERROR_QUIET
+                    OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE status)
+    if(status EQUAL 0)
+      set(Python3_EXECUTABLE ${python} CACHE FILEPATH "Python interpreter of the tests")
+    endif()
+  endif()
+endif()
