@@ -48,6 +48,7 @@ CASES = {}
 case = register(CASES)
 
 KILLS = 50
+LONG_KILLS = 10  # of them: every thread has filled several chunks by then; importing what it recorded is what takes long
 THREADS = 4
 
 
@@ -100,7 +101,7 @@ def killed_at_random(host):
     seed = random.randrange(1 << 32)
     moments = random.Random(seed)
     for kill in range(KILLS):
-        completed, trace = kill_once(host, moments.uniform(0, 0.01))
+        completed, trace = kill_once(host, moments.uniform(0, 0.01 if kill < LONG_KILLS else 0.001))
         where = f"kill {kill} of seed {seed}"
         numbers = collections.defaultdict(list)
         for size in malloc_sizes(trace):
@@ -146,10 +147,10 @@ def flush_under_load(host):
 
 @case
 def flush_from_outside(host):
-    """`wavetap flush` again and again while the program records."""
+    """`wavetap flush` again and again while the program records; it rests now and then, or millions of calls were imported."""
     scratch = host.scratch()
     log = scratch / "log"
-    runner = subprocess.Popen(host.command([host.programs / "victim", "log", THREADS]), cwd=scratch,
+    runner = subprocess.Popen(host.command([host.programs / "victim", "log", THREADS, 100]), cwd=scratch,
                               env=host.environment(scratch), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     while not ((words := read_log(log, THREADS)) and words[0]):
         time.sleep(0.001)

@@ -1,6 +1,7 @@
 // Busy threads that keep their own account of completed calls in a shared mapping, to be killed at
-// any moment: `victim LOG THREADS`. The nth call of thread t is hipMalloc of t << 40 | n; the
-// account moves on only after the call returned, so whatever it says must be in the trace.
+// any moment: `victim LOG THREADS [BURST]`. The nth call of thread t is hipMalloc of t << 40 | n; the
+// account moves on only after the call returned, so whatever it says must be in the trace. With
+// BURST, each thread rests a millisecond after so many calls.
 //
 // LOG holds: a ready flag, then one 64-bit count per thread.
 #include <fcntl.h>
@@ -16,6 +17,7 @@ int main(int argc, char** argv) {
   if (argc < 3) return 1;
   alarm(10);  // when nobody kills it: it would fill the disk with its trace
   const int threads = std::atoi(argv[2]);
+  const uint64_t burst = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 0;
   const int fd = open(argv[1], O_RDWR | O_CREAT, 0600);
   const size_t bytes = sizeof(uint64_t) * (2 + static_cast<size_t>(threads));
   if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0) return 1;
@@ -24,11 +26,12 @@ int main(int argc, char** argv) {
   auto* words = static_cast<std::atomic<uint64_t>*>(mapped);
   std::vector<std::thread> workers;
   for (int t = 0; t < threads; ++t) {
-    workers.emplace_back([words, t] {
+    workers.emplace_back([words, t, burst] {
       for (uint64_t n = 1;; ++n) {
         void* memory = nullptr;
         (void)hipMalloc(&memory, static_cast<uint64_t>(t) << 40 | n);
         words[2 + t].store(n, std::memory_order_release);
+        if (burst != 0 && n % burst == 0) usleep(1000);
       }
     });
   }
