@@ -508,6 +508,31 @@ bool Initcheck::is_surely_defined(Group& group, const MemoryAccess& access) cons
   return stored == nullptr || !stored->any_written(begin, size_bytes);
 }
 
+// As copies of memory that nobody has written come across them.
+bool Initcheck::is_row_undefined(const emu::WatchPoint& at, Group& group,
+                                 const MemoryAccess& access, bool* was_stored) {
+  uint64_t begin = 0;
+  uint64_t size_bytes = 0;
+  bool starts_undefined = false;
+  std::byte bytes[1024];
+  if (access.space != Space::kGlobal || !is_one_range(access, &begin, &size_bytes) ||
+      size_bytes > sizeof bytes || !is_in_one(access, &starts_undefined) || !starts_undefined)
+    return false;
+  InitCursor* const stored = undefined_of(group);
+  *was_stored = stored != nullptr && stored->all_written(begin, size_bytes);
+  if (!*was_stored) {
+    if (group.global.any_written(begin, size_bytes)) return false;
+    MemoryAccess row = access;
+    row.size_bytes = static_cast<uint32_t>(size_bytes);
+    row.address = &begin;
+    if (!read_memory(at.wave, row, 0, bytes) ||
+        std::any_of(bytes, bytes + size_bytes, [](std::byte byte) { return byte != std::byte{0}; }))
+      return false;
+  }
+  return !group.has_host_touched(*map_, begin) &&
+         !group.has_host_touched(*map_, begin + size_bytes - 1);
+}
+
 // The registers of elements that are undefined in part, or in whole where that is not wrong.
 void Initcheck::follow_parts(const emu::WatchPoint& at, Group& group, const MemoryAccess& access,
                              uint64_t wrong) {
@@ -516,7 +541,11 @@ void Initcheck::follow_parts(const emu::WatchPoint& at, Group& group, const Memo
   uint64_t lanes[16] = {};
   uint64_t any = 0;
   bool was_stored = false;
-  emu::for_each_lane(access.mask & ~wrong, [&](int lane) {
+  if (is_row_undefined(at, group, access, &was_stored)) {
+    any = access.mask & ~wrong;
+    std::fill_n(lanes, access.size_bytes, any);
+  }
+  emu::for_each_lane(any != 0 ? 0 : access.mask & ~wrong, [&](int lane) {
     const Parts parts = parts_of(at, group, access, lane);
     any |= parts.undefined;
     was_stored |= parts.stored != 0;

@@ -77,6 +77,9 @@ class Initcheck final : public Check {
   Parts global_parts(const emu::WatchPoint& at, Group& group, const emu::MemoryAccess& access,
                      int lane);
   bool is_surely_defined(Group& group, const emu::MemoryAccess& access) const;
+  // Of a row of global memory: whether all of it is undefined in the same way. False: it has to be looked at lane by lane.
+  bool is_row_undefined(const emu::WatchPoint& at, Group& group, const emu::MemoryAccess& access,
+                        bool* was_stored);
   void follow_parts(const emu::WatchPoint& at, Group& group, const emu::MemoryAccess& access,
                     uint64_t wrong);
   // Of a store: bytes whose value is undefined.

@@ -45,38 +45,64 @@ RegisterSet unwritten_at_start(const isa::Program& program) {
   return all;
 }
 
-// x ^ x, x - x: the same whatever x is.
+// What the name of an operation says about it, looked at once for each: all of this is asked at every instruction.
+struct OpTraits {
+  bool is_same_of_any = false;  // x ^ x, x - x: the same whatever x is
+  bool is_mask_logic = false;
+  bool is_packed_pair = false;  // on pairs of registers, each half for itself
+  bool moves_between_lanes = false;
+  bool reads_lane = false;
+  bool saves_exec = false;
+};
+
+OpTraits traits_by_name(isa::Op op) {
+  const std::string_view name = isa::op_name(op);
+  OpTraits traits;
+  traits.is_same_of_any =
+      has(name, "xor") || has(name, "_sub_") || has(name, "_cmp_eq") || has(name, "_cmp_lg");
+  for (const char* part : {"s_and", "s_or", "s_xor", "s_nand", "s_nor", "s_xnor", "saveexec"})
+    traits.is_mask_logic |= has(name, part);
+  traits.is_packed_pair =
+      name.starts_with("v_pk_") && (has(name, "_f32") || op == isa::Op::v_pk_mov_b32);
+  traits.moves_between_lanes =
+      has(name, "permlane") || has(name, "permute") || has(name, "swizzle");
+  traits.reads_lane = has(name, "readlane") || has(name, "readfirstlane");
+  traits.saves_exec = has(name, "saveexec");
+  return traits;
+}
+
+const OpTraits& traits_of(isa::Op op) {
+  static const std::vector<OpTraits> all = [] {
+    std::vector<OpTraits> traits(static_cast<size_t>(isa::Op::kCount));
+    for (size_t i = 0; i < traits.size(); ++i) traits[i] = traits_by_name(static_cast<isa::Op>(i));
+    return traits;
+  }();
+  return all[static_cast<size_t>(op)];
+}
+
 bool is_same_of_any(const isa::Inst& inst) {
   const isa::Operand& a = inst.src[0];
   const isa::Operand& b = inst.src[1];
   if (a.kind != b.kind || a.index != b.index || a.is(OperandKind::kImm)) return false;
-  const std::string_view name = isa::op_name(inst.op);
-  return has(name, "xor") || has(name, "_sub_") || has(name, "_cmp_eq") || has(name, "_cmp_lg");
+  return traits_of(inst.op).is_same_of_any;
 }
 
 // Masks of lanes: the bits of lanes that are off may be anything, and compilers do not set them.
 bool is_mask_logic(const isa::Inst& inst) {
-  const std::string_view name = isa::op_name(inst.op);
   if (inst.family != Family::kSop) return false;
-  for (const char* part : {"s_and", "s_or", "s_xor", "s_nand", "s_nor", "s_xnor", "saveexec"})
-    if (has(name, part)) return true;
-  return inst.dst.is(OperandKind::kScalar) && inst.dst.index == slot::kExecLo;
+  return traits_of(inst.op).is_mask_logic ||
+         (inst.dst.is(OperandKind::kScalar) && inst.dst.index == slot::kExecLo);
 }
 
 bool is_vector(const isa::Operand& operand) {
   return operand.is(OperandKind::kVgpr) || operand.is(OperandKind::kAgpr);
 }
 
-// On pairs of registers, each half for itself.
-bool is_packed_pair(const isa::Inst& inst) {
-  const std::string_view name = isa::op_name(inst.op);
-  return name.starts_with("v_pk_") && (has(name, "_f32") || inst.op == isa::Op::v_pk_mov_b32);
-}
+bool is_packed_pair(const isa::Inst& inst) { return traits_of(inst.op).is_packed_pair; }
 
 bool moves_between_lanes(const isa::Inst& inst) {
-  const std::string_view name = isa::op_name(inst.op);
-  return inst.dpp != isa::Dpp::kNone || has(name, "permlane") || has(name, "permute") ||
-         has(name, "swizzle") || inst.family == Family::kMatrix;
+  return inst.dpp != isa::Dpp::kNone || inst.family == Family::kMatrix ||
+         traits_of(inst.op).moves_between_lanes;
 }
 
 }  // namespace
@@ -565,16 +591,14 @@ void RegisterFlow::step(const emu::WatchPoint& at, FindingTable& findings) {
       return;
     default: bad = bad_sources(at, uses); break;
   }
-  const std::string_view name = isa::op_name(inst.op);
+  const OpTraits& traits = traits_of(inst.op);
   if (bad.any() && is_mask_logic(inst)) {
     bad.has_bits = true;
     bad.bits = bits_of_logic(at);
     if (bad.bits == 0) bad = {};
   }
   if (bad.any() && !bad.has_bits && !bad.has_bytes) look_at_bits(at, bad);
-  if (has(name, "readlane") || has(name, "readfirstlane")) {
-    bad = bad_lane(at);
-  }
+  if (traits.reads_lane) bad = bad_lane(at);
   if (moves_between_lanes(inst)) {
     // Which lane came from where is not followed: undefined where all of them are.
     const bool is_all = (bad.lanes & at.wave.exec()) == at.wave.exec();
@@ -589,7 +613,7 @@ void RegisterFlow::step(const emu::WatchPoint& at, FindingTable& findings) {
       bad = {};
     }
     // What is saved is EXEC as it was.
-    const bool is_saved = !is_exec && has(name, "saveexec");
+    const bool is_saved = !is_exec && traits.saves_exec;
     const bool is_scc = use.file == RegisterFile::kScalar && use.first == slot::kScc;
     write(use, is_saved || (is_scc && bad.has_bits) ? Bad{} : bad);
   }
