@@ -75,6 +75,11 @@ struct Kernel {
   char* name;
 };
 
+struct NamedMemory {
+  const void* memory;
+  char* uri;
+};
+
 struct KernargSize {
   uint64_t kernel_object;
   uint32_t bytes;
@@ -91,6 +96,7 @@ struct Facts {
   HsaLoaderTable loader;
   List<CodeObject> code_objects;
   List<Kernel> kernels;
+  List<NamedMemory> named_memory;
   uint64_t saved_bytes;
   KernargSize kernarg_sizes[kKernargSizes];  // recently asked for, by address
 };
@@ -225,8 +231,18 @@ void save(CodeObject& object, const void* bytes, uint64_t size) {
   object.file[name.size()] = '\0';
 }
 
+// Where the code object in this memory comes from; null: nobody has said.
+char* name_of_memory(uint64_t loaded) {
+  if (code_object_info<uint32_t>(loaded, kLoadedStorage) != kStorageMemory) return nullptr;
+  const auto base = code_object_info<uint64_t>(loaded, kLoadedMemoryBase);
+  for (const NamedMemory& one : g_facts.named_memory)
+    if (reinterpret_cast<uint64_t>(one.memory) == base) return one.uri;
+  return nullptr;
+}
+
 // `file_uri`: where it came from, when that is known better than the loader knows it.
 HsaStatus add_code_object(uint64_t executable, uint64_t loaded, void* file_uri) {
+  if (file_uri == nullptr) file_uri = name_of_memory(loaded);
   CodeObject object{};
   object.executable = executable;
   object.fact.time = ticks();
@@ -328,6 +344,15 @@ HsaStatus on_executable_destroy(uint64_t executable) {
     }
   }
   return hsa().hsa_executable_destroy(executable);
+}
+
+constexpr size_t kMaxUri = 4096 + 64;
+
+bool write_uri(char (&uri)[kMaxUri], const char* path, uint64_t offset, uint64_t bytes) {
+  const int length = std::snprintf(uri, sizeof uri, "file://%s#offset=%llu&size=%llu", path,
+                                   static_cast<unsigned long long>(offset),
+                                   static_cast<unsigned long long>(bytes));
+  return length > 0 && static_cast<size_t>(length) < sizeof uri;
 }
 
 // Agents, what HSA says of the GPUs besides, and what the driver and the environment say.
@@ -472,11 +497,18 @@ void listen_to_executables(void (*frozen)(uint64_t), void (*destroyed)(uint64_t)
 }
 
 void note_executable(uint64_t executable, const char* path, uint64_t offset, uint64_t bytes) {
-  char uri[4096 + 64];
-  const int length = std::snprintf(uri, sizeof uri, "file://%s#offset=%llu&size=%llu", path,
-                                   static_cast<unsigned long long>(offset),
-                                   static_cast<unsigned long long>(bytes));
-  if (length > 0) add_executable(executable, uri);
+  char uri[kMaxUri];
+  if (write_uri(uri, path, offset, bytes)) add_executable(executable, uri);
+}
+
+void name_memory(const void* memory, const char* path, uint64_t offset, uint64_t bytes) {
+  char uri[kMaxUri];
+  if (!write_uri(uri, path, offset, bytes)) return;
+  Locked locked(g_facts.lock);
+  for (const NamedMemory& one : g_facts.named_memory)
+    if (one.memory == memory) return;
+  NamedMemory named{memory, ::strdup(uri)};
+  if (named.uri != nullptr && g_facts.named_memory.add(named) == nullptr) std::free(named.uri);
 }
 
 void visit_code_objects(uint64_t executable, void (*visit)(const LoadedCodeObject&, void*),

@@ -52,6 +52,10 @@ void listen_to_executables(void (*frozen)(uint64_t executable),
 // Writes facts about an executable of ours, made from a part of a file.
 void note_executable(uint64_t executable, const char* path, uint64_t offset, uint64_t bytes);
 
+// A code object at this address comes from a part of a file: facts about whoever loads it say so. The
+// memory is never given back.
+void name_memory(const void* memory, const char* path, uint64_t offset, uint64_t bytes);
+
 struct LoadedCodeObject {
   uint64_t agent = 0;
   uint64_t load_base = 0;

@@ -14,6 +14,7 @@
 #include "agent/probe_policy.h"
 #include "agent/recording.h"
 #include "agent/swap_policy.h"
+#include "agent/swap_whole.h"
 #include "record/control.h"
 
 namespace wavetap::agent {
@@ -106,6 +107,7 @@ void on_hsa_load(const HsaTables* tables) {
   install_memory_hooks();
   install_copy_hooks();
   install_executable_hooks();
+  install_whole_hooks();
   watch_faults();
   install_call_hooks();
 

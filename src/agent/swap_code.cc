@@ -34,17 +34,38 @@ bool read_part(const char* path, uint64_t offset, uint64_t bytes, std::vector<st
   return good;
 }
 
-bool can_load() {
-  const Hsa& next = hsa();
-  return next.hsa_code_object_reader_create_from_memory != nullptr &&
-         next.hsa_executable_create_alt != nullptr &&
-         next.hsa_executable_load_agent_code_object != nullptr &&
-         next.hsa_executable_get_symbol_by_name != nullptr;
-}
-
 // hsa_profile_t, hsa_default_float_rounding_mode_t, as HIP asks for them.
 constexpr uint32_t kProfileFull = 1;
 constexpr uint32_t kRoundingDefault = 0;
+
+struct Load {
+  uint64_t executable = 0;  // frozen; 0: none
+  uint64_t reader = 0;
+};
+
+Load load_code(const SwapCode& code, uint64_t agent, Verdict& why) {
+  if (!can_load_swap_code()) {
+    why = {Reason::kRefused, "this GPU runtime is too old to load it"};
+    return {};
+  }
+  const Hsa& next = hsa();
+  Load load;
+  HsaStatus status = next.hsa_code_object_reader_create_from_memory(
+      code.content.data(), code.content.size(), &load.reader);
+  if (status == kHsaSuccess)
+    status =
+        next.hsa_executable_create_alt(kProfileFull, kRoundingDefault, nullptr, &load.executable);
+  const bool is_made = status == kHsaSuccess;
+  if (status == kHsaSuccess)
+    status = next.hsa_executable_load_agent_code_object(load.executable, agent, load.reader,
+                                                        nullptr, nullptr);
+  if (status == kHsaSuccess) status = next.hsa_executable_freeze(load.executable, nullptr);
+  if (status == kHsaSuccess) return load;
+  if (is_made) next.hsa_executable_destroy(load.executable);
+  if (load.reader != 0) next.hsa_code_object_reader_destroy(load.reader);
+  why = {Reason::kRefused, errorf("the GPU runtime does not load it: status 0x%x", status).message};
+  return {};
+}
 
 }  // namespace
 
@@ -85,34 +106,32 @@ Verdict read_swap_code(const swap::Candidate& candidate, bool any_version,
   const Result<codeobj::CodeObject> object = codeobj::CodeObject::open(fresh->content);
   if (!object.ok()) return {Reason::kDamaged, object.error().message};
   fresh->kernels = swap::describe_all(*object);
+  fresh->variables = swap::exported_variables(*object);
   code = std::move(fresh);
   return {};
 }
 
-uint64_t load_swap_code(const SwapCode& code, uint64_t agent, Verdict& why) {
-  if (!can_load()) {
-    why = {Reason::kRefused, "this GPU runtime is too old to load it"};
-    return 0;
-  }
+bool can_load_swap_code() {
   const Hsa& next = hsa();
-  uint64_t reader = 0, executable = 0;
-  HsaStatus status = next.hsa_code_object_reader_create_from_memory(code.content.data(),
-                                                                    code.content.size(), &reader);
-  if (status == kHsaSuccess)
-    status = next.hsa_executable_create_alt(kProfileFull, kRoundingDefault, nullptr, &executable);
-  const bool is_made = status == kHsaSuccess;
-  if (status == kHsaSuccess)
-    status =
-        next.hsa_executable_load_agent_code_object(executable, agent, reader, nullptr, nullptr);
-  if (status == kHsaSuccess) status = next.hsa_executable_freeze(executable, nullptr);
-  if (status == kHsaSuccess) {
-    note_executable(executable, code.path.c_str(), code.offset, code.content.size());
-    return executable;  // the reader stays, as the bytes do
-  }
-  if (is_made) next.hsa_executable_destroy(executable);
-  if (reader != 0) next.hsa_code_object_reader_destroy(reader);
-  why = {Reason::kRefused, errorf("the GPU runtime does not load it: status 0x%x", status).message};
-  return 0;
+  return next.hsa_code_object_reader_create_from_memory != nullptr &&
+         next.hsa_executable_create_alt != nullptr &&
+         next.hsa_executable_load_agent_code_object != nullptr &&
+         next.hsa_executable_get_symbol_by_name != nullptr;
+}
+
+bool try_swap_code(const SwapCode& code, uint64_t agent, Verdict& why) {
+  const Load load = load_code(code, agent, why);
+  if (load.executable == 0) return false;
+  hsa().hsa_executable_destroy(load.executable);
+  hsa().hsa_code_object_reader_destroy(load.reader);
+  return true;
+}
+
+uint64_t load_swap_code(const SwapCode& code, uint64_t agent, Verdict& why) {
+  const Load load = load_code(code, agent, why);
+  if (load.executable != 0)
+    note_executable(load.executable, code.path.c_str(), code.offset, code.content.size());
+  return load.executable;  // the reader stays, as the bytes do
 }
 
 uint64_t kernel_object_in(uint64_t executable, uint64_t agent, const std::string& symbol) {

@@ -23,6 +23,7 @@ struct SwapCode {
   uint64_t file_bytes = 0;
   std::vector<std::byte> content;
   std::vector<swap::KernelInfo> kernels;
+  std::vector<swap::Variable> variables;
 
   const swap::KernelInfo* find(const std::string& symbol) const;
 };
@@ -34,6 +35,11 @@ swap::Verdict read_swap_code(const swap::Candidate& candidate, bool any_version,
 
 // Time and size of a file; false when it is not there. Leaves errno alone.
 bool stat_swap_file(const char* path, int64_t& time_ns, uint64_t& bytes);
+
+// Whether the runtime has what loading needs.
+bool can_load_swap_code();
+// Has the runtime load it for one GPU, and takes it out again. False: it does not, and `why` says it.
+bool try_swap_code(const SwapCode& code, uint64_t agent, swap::Verdict& why);
 
 // Has the runtime load it for one GPU. The executable; 0: it does not, and `why` says it.
 uint64_t load_swap_code(const SwapCode& code, uint64_t agent, swap::Verdict& why);

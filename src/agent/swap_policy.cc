@@ -16,10 +16,12 @@
 #include "agent/recording.h"
 #include "agent/swap_code.h"
 #include "agent/swap_map.h"
+#include "agent/swap_whole.h"
 #include "base/sys_files.h"
 #include "codeobj/code_object.h"
 #include "swap/legality.h"
 #include "swap/table.h"
+#include "swap/whole.h"
 
 namespace wavetap::agent {
 namespace {
@@ -47,7 +49,8 @@ struct Swap {
   // Under the lock.
   const Candidate* candidate = nullptr;  // whose file is used, or was refused
   Verdict verdict;
-  uint64_t loaded = 0;  // the executable of the replacement
+  uint64_t loaded = 0;    // the executable of the replacement
+  bool is_whole = false;  // its code object was loaded in the place of the program's
 
   // The version of the file that was looked at last.
   std::atomic<int64_t> seen_time_ns{0};
@@ -82,7 +85,9 @@ void write_swap(const Swap& swap, format::SwapEvent event, const Verdict& verdic
   format::SwapFact record{};
   record.time = ticks();
   record.kernel_object = swap.kernel_object;
-  record.replacement = replacement == nullptr ? 0 : replacement->kernel_object;
+  record.replacement = swap.is_whole            ? swap.kernel_object
+                       : replacement == nullptr ? 0
+                                                : replacement->kernel_object;
   record.agent = agent_number(swap.agent);
   fact(record, format::Kind::kSwap, static_cast<uint8_t>(event),
        {swap.candidate == nullptr ? std::string_view() : swap.candidate->path,
@@ -90,8 +95,11 @@ void write_swap(const Swap& swap, format::SwapEvent event, const Verdict& verdic
 }
 
 void write_swap(const Swap& swap) {
+  using format::SwapEvent;
   write_swap(swap,
-             swap.verdict.is_legal() ? format::SwapEvent::kReplaced : format::SwapEvent::kRefused,
+             swap.is_whole             ? SwapEvent::kLoaded
+             : swap.verdict.is_legal() ? SwapEvent::kReplaced
+                                       : SwapEvent::kRefused,
              swap.verdict);
   if (g_turns.load(std::memory_order_relaxed) && swap.verdict.is_legal())
     write_swap(swap, format::SwapEvent::kTurn, swap.verdict);
@@ -181,13 +189,15 @@ void note_version(Swap& swap) {
 void choose(State& state, Swap& swap) {
   swap.candidate = nullptr;
   for (const Candidate* candidate : state.table.find(swap.original.name)) {
+    if (candidate->is_only_whole()) continue;
     const Verdict verdict = try_candidate(state, swap, *candidate);
-    const bool says_more = swap.candidate == nullptr || swap.verdict.reason == Reason::kTarget;
-    if (!verdict.is_legal() && !says_more) continue;
+    if (!verdict.is_legal() && !swap::says_more(swap.candidate, swap.verdict)) continue;
     swap.verdict = verdict;
     swap.candidate = candidate;
     if (verdict.is_legal()) break;
   }
+  if (swap.candidate == nullptr)
+    swap.verdict = {Reason::kRefused, "its code object was loaded in a way that is not seen"};
   if (swap.verdict.is_legal()) return;
   // Half of a file is what a compiler is writing: what was there before it goes on.
   if (swap.verdict.reason != Reason::kDamaged)
@@ -201,8 +211,40 @@ struct Match {
   uint64_t kernel_object;
   std::string name;
 };
+
+// What became of an executable's code objects as wholes.
+class WholeObjects {
+ public:
+  explicit WholeObjects(uint64_t executable) : executable_(executable) {
+    visit_code_objects(
+        executable,
+        [](const LoadedCodeObject& object, void* data) {
+          auto& self = *static_cast<WholeObjects*>(data);
+          if (auto swap = find_whole_swap(self.executable_, object.agent, object.memory))
+            self.objects_.push_back({object.load_base, object.load_bytes, std::move(*swap)});
+        },
+        this);
+  }
+  // Null: nothing was offered for it.
+  const WholeSwap* find(uint64_t agent, uint64_t kernel_object) const {
+    for (const Object& object : objects_)
+      if (object.swap.agent == agent && kernel_object - object.base < object.bytes)
+        return &object.swap;
+    return nullptr;
+  }
+
+ private:
+  struct Object {
+    uint64_t base, bytes;
+    WholeSwap swap;
+  };
+  uint64_t executable_;
+  std::vector<Object> objects_;
+};
+
 struct Matches {
   const swap::Table* table;
+  const WholeObjects* wholes;
   uint64_t agent;
   std::vector<Match> found;
 };
@@ -217,9 +259,11 @@ HsaStatus match_symbol(uint64_t, uint64_t, uint64_t symbol, void* data) {
   std::string name(length, '\0');
   get(symbol, kSymbolName, name.data());
   if (name.ends_with(".kd")) name.resize(name.size() - 3);
-  if (matches.table->find(name).empty()) return kHsaSuccess;
   uint64_t object = 0;
   get(symbol, kSymbolKernelObject, &object);
+  const WholeSwap* const whole = matches.wholes->find(matches.agent, object);
+  const bool is_loaded = whole != nullptr && whole->verdict.is_legal();
+  if (!is_loaded && matches.table->find(name).empty()) return kHsaSuccess;
   matches.found.push_back({matches.agent, object, std::move(name)});
   return kHsaSuccess;
 }
@@ -284,11 +328,33 @@ class OriginalCode {
   std::vector<Object> objects_;
 };
 
+// `whole`: what became of its code object; null: nothing was offered.
+void decide(State& state, Swap& swap, OriginalCode& code, const Match& match,
+            const WholeSwap* whole) {
+  if (whole != nullptr && whole->verdict.is_legal()) {
+    swap.is_whole = true;
+    swap.candidate = whole->candidate;
+    return;
+  }
+  if (code.describe(match, swap.original)) choose(state, swap);
+  else swap.verdict = {Reason::kNoMetadata, "the kernel's own code object cannot be read"};
+  note_version(swap);
+  if (whole == nullptr || swap.verdict.is_legal()) return;
+  if (swap.candidate == nullptr) {
+    swap.candidate = whole->candidate;
+    swap.verdict = whole->verdict;
+  } else if (whole->verdict.reason != Reason::kTarget) {
+    swap.verdict.why += "; its code object is not loaded in the place of the program's, because " +
+                        whole->verdict.why;
+  }
+}
+
 void on_frozen(uint64_t executable) {
   State* const state = g_swaps.load(std::memory_order_acquire);
   if (state == nullptr) return;
   const Locked locked(g_lock);
-  Matches matches{&state->table, 0, {}};
+  const WholeObjects wholes(executable);
+  Matches matches{&state->table, &wholes, 0, {}};
   for (uint32_t i = 0; (matches.agent = gpu_agent(i)) != 0; ++i)
     hsa().hsa_executable_iterate_agent_symbols(executable, matches.agent,
                                                reinterpret_cast<void*>(&match_symbol), &matches);
@@ -301,11 +367,9 @@ void on_frozen(uint64_t executable) {
     swap->executable = executable;
     swap->agent = match.agent;
     swap->original.name = match.name;
-    if (code.describe(match, swap->original)) choose(*state, *swap);
-    else swap->verdict = {Reason::kNoMetadata, "the kernel's own code object cannot be read"};
-    note_version(*swap);
+    decide(*state, *swap, code, match, wholes.find(match.agent, match.kernel_object));
     state->swaps.push_back(swap);
-    g_map.set(match.kernel_object, swap);
+    if (!swap->is_whole) g_map.set(match.kernel_object, swap);
     write_swap(*swap);
   }
 }
@@ -314,6 +378,7 @@ void on_frozen(uint64_t executable) {
 void on_destroyed(uint64_t executable) {
   State* const state = g_swaps.load(std::memory_order_acquire);
   if (state == nullptr) return;
+  forget_whole_swaps(executable);
   const Locked locked(g_lock);
   std::erase_if(state->swaps, [&](const Swap* swap) {
     if (swap->executable != executable) return false;
@@ -412,6 +477,7 @@ void start_swap() {
   g_watch.store(state->table.watches(), std::memory_order_relaxed);
   g_turns.store(state->table.takes_turns(), std::memory_order_relaxed);
   g_swaps.store(state, std::memory_order_release);
+  start_whole_swaps(state->table);
   listen_to_executables(&on_frozen, &on_destroyed);
   add_fact_source(&write_known_swaps);
   if (!add_dispatch_policy(g_policy)) say("error: swap: too many tools; no kernel is replaced");
@@ -424,8 +490,12 @@ void forget_swaps() {
   g_map.clear();
   state->swaps.clear();
   state->loaded.clear();
+  forget_whole_swaps();
 }
 
-void unlock_swaps_after_fork() { new (&g_lock) LockWord; }
+void unlock_swaps_after_fork() {
+  new (&g_lock) LockWord;
+  unlock_whole_swaps_after_fork();
+}
 
 }  // namespace wavetap::agent

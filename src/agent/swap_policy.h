@@ -1,5 +1,6 @@
 // The policy behind `wavetap run --swap`: kernels of the program that run as other code.
 //
+//   code object loaded  another one may be loaded in its place (swap_whole.h); what follows is not asked then
 //   executable frozen   each of its kernels that a line of the table names is compared with the
 //                       replacement (swap/legality.h), which the runtime loads into an executable of ours
 //   dispatch            the kernel object is looked up; packet gets the other one, with its LDS and scratch

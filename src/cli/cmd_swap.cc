@@ -59,6 +59,17 @@ nlohmann::json to_json(const swap::KernelInfo& kernel) {
           {"hash", fmt::format("{:016x}", kernel.hash)}};
 }
 
+nlohmann::json to_json(const swap::IndexedFile& file, const swap::IndexedObject& object) {
+  nlohmann::json variables = nlohmann::json::array();
+  for (const swap::Variable& variable : object.variables)
+    variables.push_back({{"name", variable.name}, {"bytes", variable.bytes}});
+  return {{"file", file.path},
+          {"number", object.number},
+          {"target", object.kernels.front().target_id},
+          {"kernels", object.kernels.size()},
+          {"variables", variables}};
+}
+
 void print_json(const nlohmann::json& json) {
   fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
@@ -76,7 +87,7 @@ int list(const SwapCommandOptions& options) {
     const Status written = util::write_file(options.table, made.text());
     if (!written.ok()) return fail(written.error());
   }
-  nlohmann::json rows = nlohmann::json::array();
+  nlohmann::json rows = nlohmann::json::array(), objects = nlohmann::json::array();
   util::Table table({{"KERNEL", util::Align::kLeft, /*may_shrink=*/true},
                      {"TARGET"},
                      {"ARGS", util::Align::kRight},
@@ -89,6 +100,7 @@ int list(const SwapCommandOptions& options) {
   size_t kernels = 0;
   for (const swap::IndexedFile& file : index->files) {
     for (const swap::IndexedObject& object : file.objects) {
+      if (is_for(object.kernels.front(), options.target)) objects.push_back(to_json(file, object));
       for (const swap::KernelInfo& kernel : object.kernels) {
         if (!is_for(kernel, options.target)) continue;
         ++kernels;
@@ -106,54 +118,120 @@ int list(const SwapCommandOptions& options) {
     }
   }
   if (options.json)
-    print_json({{"source", options.source}, {"kernels", rows}, {"problems", index->problems}});
+    print_json({{"source", options.source},
+                {"kernels", rows},
+                {"code_objects", objects},
+                {"problems", index->problems}});
   else
     fmt::print("{}{} of {}\n", table.text(util::output_columns(STDOUT_FILENO)),
                util::count_of(kernels, "kernel"), util::count_of(index->files.size(), "file"));
   return kernels > 0 && index->problems.empty() ? kDone : kIncomplete;
 }
 
-void print_answers(const std::vector<SwapAnswer>& answers, size_t unnamed) {
+// What becomes of a program's kernels.
+struct Answers {
+  std::vector<SwapAnswer> kernels;
+  std::vector<WholeAnswer> objects;  // something is offered for them
+  size_t unnamed = 0;
+
+  // The code object that a kernel comes with; null: it is replaced alone, or not at all.
+  const WholeAnswer* whole_of(const SwapAnswer& answer) const {
+    for (const WholeAnswer& one : objects)
+      if (one.is_loaded() && answer.candidate == one.candidate) return &one;
+    return nullptr;
+  }
+  const char* what(const SwapAnswer& answer) const {
+    return !answer.verdict.is_legal()    ? "refused"
+           : whole_of(answer) != nullptr ? "loaded"
+                                         : "replaced";
+  }
+};
+
+const std::string& target_of(const WholeAnswer& answer) {
+  return answer.object->kernels.front().target_id;
+}
+
+void print_answers(const Answers& answers) {
   util::Table table(
       {{"KERNEL", util::Align::kLeft, /*may_shrink=*/true}, {"TARGET"}, {"WHAT"}, {"REPLACEMENT"}});
-  for (const SwapAnswer& answer : answers) {
-    table.add({shown_name(*answer.kernel), answer.kernel->target_id,
-               answer.verdict.is_legal() ? "replaced" : "refused",
+  for (const SwapAnswer& answer : answers.kernels) {
+    table.add({shown_name(*answer.kernel), answer.kernel->target_id, answers.what(answer),
                util::escape_control(answer.candidate->path)});
   }
   if (!table.empty()) fmt::print("{}", table.text(util::output_columns(STDOUT_FILENO)));
-  for (const SwapAnswer& answer : answers)
+  size_t legal = 0, loaded = 0;
+  for (const SwapAnswer& answer : answers.kernels) {
+    legal += answer.verdict.is_legal();
     if (!answer.verdict.is_legal())
       fmt::print("{} ({}): {}\n", shown_name(*answer.kernel), answer.kernel->target_id,
                  util::escape_control(answer.verdict.why));
-  const auto legal =
-      static_cast<size_t>(std::count_if(answers.begin(), answers.end(), [](const SwapAnswer& one) {
-        return one.verdict.is_legal();
-      }));
-  fmt::print("{} replaced, {} refused, {} not named\n", util::count_of(legal, "kernel"),
-             answers.size() - legal, unnamed);
+  }
+  for (const WholeAnswer& answer : answers.objects) {
+    loaded += answer.is_loaded();
+    if (!answer.is_loaded())
+      fmt::print("the code object for {} is not replaced as a whole by {}: {}\n", target_of(answer),
+                 util::escape_control(answer.candidate->path),
+                 util::escape_control(answer.verdict.why));
+  }
+  fmt::print("{} replaced, {} refused, {} not named{}\n", util::count_of(legal, "kernel"),
+             answers.kernels.size() - legal, answers.unnamed,
+             loaded == 0 ? ""
+                         : fmt::format("; {} loaded in the place of the program's",
+                                       util::count_of(loaded, "code object")));
 }
 
-void print_answers_json(const SwapCommandOptions& options, const std::vector<SwapAnswer>& answers,
-                        size_t unnamed) {
-  nlohmann::json rows = nlohmann::json::array();
-  for (const SwapAnswer& answer : answers) {
-    rows.push_back(
-        {{"kernel", codeobj::demangle(answer.kernel->name)},
-         {"symbol", answer.kernel->name},
-         {"target", answer.kernel->target_id},
-         {"hash", fmt::format("{:016x}", answer.kernel->hash)},
-         {"replaced", answer.verdict.is_legal()},
-         {"replacement", answer.candidate->path},
-         {"replacement_kernel", answer.candidate->kernel},
-         {"reason", answer.verdict.is_legal() ? std::string()
-                                              : std::string(to_string(answer.verdict.reason))},
-         {"why", answer.verdict.why}});
+void add_outcome(nlohmann::json& row, const swap::Verdict& verdict,
+                 const swap::Candidate& candidate) {
+  row["replacement"] = candidate.path;
+  row["reason"] = verdict.is_legal() ? std::string() : std::string(to_string(verdict.reason));
+  row["why"] = verdict.why;
+}
+
+void print_answers_json(const SwapCommandOptions& options, const Answers& answers) {
+  nlohmann::json rows = nlohmann::json::array(), objects = nlohmann::json::array();
+  for (const SwapAnswer& answer : answers.kernels) {
+    const bool is_whole = answers.whole_of(answer) != nullptr;
+    nlohmann::json& row = rows.emplace_back(nlohmann::json{
+        {"kernel", codeobj::demangle(answer.kernel->name)},
+        {"symbol", answer.kernel->name},
+        {"target", answer.kernel->target_id},
+        {"hash", fmt::format("{:016x}", answer.kernel->hash)},
+        {"replaced", answer.verdict.is_legal()},
+        {"with_its_object", is_whole},
+        {"replacement_kernel", is_whole ? answer.kernel->name : answer.candidate->kernel}});
+    add_outcome(row, answer.verdict, *answer.candidate);
+  }
+  for (const WholeAnswer& answer : answers.objects) {
+    nlohmann::json& row =
+        objects.emplace_back(nlohmann::json{{"number", answer.object->number},
+                                            {"target", target_of(answer)},
+                                            {"kernels", answer.object->kernels.size()},
+                                            {"variables", answer.object->variables.size()},
+                                            {"loaded", answer.is_loaded()}});
+    add_outcome(row, answer.verdict, *answer.candidate);
   }
   print_json({{"source", options.source},
               {"binary", options.binary},
               {"kernels", rows},
-              {"not_named", unnamed}});
+              {"code_objects", objects},
+              {"not_named", answers.unnamed}});
+}
+
+// One code object of the program: as a whole, else kernel by kernel.
+void answer_for(const swap::Index& index, const swap::Table& table,
+                const swap::IndexedObject& object, const std::string& target, Answers& answers) {
+  if (object.kernels.empty() || !is_for(object.kernels.front(), target)) return;
+  const WholeAnswer whole = choose_whole(index, table, object);
+  if (whole.candidate != nullptr) answers.objects.push_back(whole);
+  for (const swap::KernelInfo& kernel : object.kernels) {
+    SwapAnswer answer{.kernel = &kernel, .candidate = whole.candidate, .verdict = whole.verdict};
+    if (!whole.is_loaded()) answer = choose_swap(index, table, kernel);
+    if (answer.candidate == nullptr && whole.candidate != nullptr &&
+        !table.find(kernel.name).empty())
+      answer = {.kernel = &kernel, .candidate = whole.candidate, .verdict = whole.verdict};
+    if (answer.candidate == nullptr) ++answers.unnamed;
+    else answers.kernels.push_back(std::move(answer));
+  }
 }
 
 int check(const SwapCommandOptions& options) {
@@ -166,21 +244,14 @@ int check(const SwapCommandOptions& options) {
                        binary.problems.empty()
                            ? "holds no kernels; give a HIP program, a library or a code object"
                            : binary.problems.front().c_str()));
-  std::vector<SwapAnswer> answers;
-  size_t unnamed = 0;
-  for (const swap::IndexedObject& object : binary.objects) {
-    for (const swap::KernelInfo& kernel : object.kernels) {
-      if (!is_for(kernel, options.target)) continue;
-      SwapAnswer answer = choose_swap(*index, table, kernel);
-      if (answer.candidate == nullptr) ++unnamed;
-      else answers.push_back(std::move(answer));
-    }
-  }
-  if (options.json) print_answers_json(options, answers, unnamed);
-  else print_answers(answers, unnamed);
-  const bool good =
-      !answers.empty() && std::all_of(answers.begin(), answers.end(),
-                                      [](const SwapAnswer& one) { return one.verdict.is_legal(); });
+  Answers answers;
+  for (const swap::IndexedObject& object : binary.objects)
+    answer_for(*index, table, object, options.target, answers);
+  if (options.json) print_answers_json(options, answers);
+  else print_answers(answers);
+  const bool good = !answers.kernels.empty() &&
+                    std::all_of(answers.kernels.begin(), answers.kernels.end(),
+                                [](const SwapAnswer& one) { return one.verdict.is_legal(); });
   return good ? kDone : kIncomplete;
 }
 

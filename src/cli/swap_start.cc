@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/command.h"
+#include "swap/whole.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -28,15 +29,40 @@ void warn_of_problems(const swap::Index& index) {
                       index.problems.size() - kMostLines)});
 }
 
-const swap::KernelInfo* kernel_of(const swap::Index& index, const swap::Candidate& candidate) {
+// The code object that holds the candidate's kernel, and that kernel.
+const swap::IndexedObject* object_of(const swap::Index& index, const swap::Candidate& candidate,
+                                     const swap::KernelInfo** found = nullptr) {
   for (const swap::IndexedFile& file : index.files) {
     if (file.path != candidate.path) continue;
-    for (const swap::IndexedObject& object : file.objects)
-      for (const swap::KernelInfo& kernel : object.kernels)
-        if (kernel.name == candidate.kernel && kernel.target_id == candidate.target_id)
-          return &kernel;
+    for (const swap::IndexedObject& object : file.objects) {
+      for (const swap::KernelInfo& kernel : object.kernels) {
+        if (object.offset != candidate.offset || kernel.name != candidate.kernel ||
+            kernel.target_id != candidate.target_id)
+          continue;
+        if (found != nullptr) *found = &kernel;
+        return &object;
+      }
+    }
   }
   return nullptr;
+}
+
+const swap::KernelInfo* kernel_of(const swap::Index& index, const swap::Candidate& candidate) {
+  const swap::KernelInfo* kernel = nullptr;
+  object_of(index, candidate, &kernel);
+  return kernel;
+}
+
+// What is loaded as a whole is chosen then, and stays.
+Status check_wholes(const std::vector<swap::Candidate>& candidates, const SwapOptions& options) {
+  if (!options.watch && !options.turns) return {};
+  for (const swap::Candidate& candidate : candidates)
+    if (candidate.is_only_whole())
+      return errorf(
+          "run: %s chooses a kernel at each launch, and %s asks for object=whole, which is chosen "
+          "when a code object is loaded; leave out one of them",
+          options.watch ? "--swap-watch" : "--swap-ab", options.source.c_str());
+  return {};
 }
 
 // By turns: how long the original and the replacement took.
@@ -104,6 +130,7 @@ Result<std::string> prepare_swap(const SwapOptions& options, const std::string& 
         "--swap %s: no kernels in it; give code objects (hipcc --genco -o FILE.hsaco), "
         "bundles or HIP programs",
         options.source.c_str());
+  if (const Status good = check_wholes(candidates, options); !good.ok()) return good.error();
   const std::string path = run_dir + "/swap";
   const Status written = util::write_file(
       path, swap::Table(std::move(candidates), {options.watch, options.turns}).text());
@@ -112,16 +139,31 @@ Result<std::string> prepare_swap(const SwapOptions& options, const std::string& 
 }
 
 SwapAnswer choose_swap(const swap::Index& index, const swap::Table& table,
-                       const swap::KernelInfo& kernel) {
+                       const swap::KernelInfo& kernel, bool one_by_one) {
   SwapAnswer answer{.kernel = &kernel, .verdict = {}};
   for (const swap::Candidate* candidate : table.find(kernel.name)) {
+    if (candidate->is_only_whole() && !one_by_one) continue;
     const swap::KernelInfo* const replacement = kernel_of(index, *candidate);
     if (replacement == nullptr) continue;
     swap::Verdict verdict =
         swap::check(kernel, *replacement, candidate->allowed, candidate->original_hash);
-    const bool says_more =
-        answer.candidate == nullptr || answer.verdict.reason == swap::Reason::kTarget;
-    if (!verdict.is_legal() && !says_more) continue;
+    if (!verdict.is_legal() && !swap::says_more(answer.candidate, answer.verdict)) continue;
+    answer.verdict = std::move(verdict);
+    answer.candidate = candidate;
+    if (answer.verdict.is_legal()) break;
+  }
+  return answer;
+}
+
+WholeAnswer choose_whole(const swap::Index& index, const swap::Table& table,
+                         const swap::IndexedObject& object) {
+  WholeAnswer answer{.object = &object, .verdict = {}};
+  for (const swap::Candidate* candidate : swap::whole_offers(table, object.kernels)) {
+    const swap::IndexedObject* const offer = object_of(index, *candidate);
+    if (offer == nullptr) continue;
+    swap::Verdict verdict = swap::check_whole(table, *candidate, {object.kernels, object.variables},
+                                              {offer->kernels, offer->variables});
+    if (!verdict.is_legal() && !swap::says_more(answer.candidate, answer.verdict)) continue;
     answer.verdict = std::move(verdict);
     answer.candidate = candidate;
     if (answer.verdict.is_legal()) break;
@@ -131,6 +173,7 @@ SwapAnswer choose_swap(const swap::Index& index, const swap::Table& table,
 
 void print_swaps(const std::vector<store::ImportedSwap>& swaps, const std::string& source) {
   uint64_t replaced = 0;
+  bool is_loaded = false;
   std::set<std::string> kernels;
   std::map<std::string, uint64_t> refusals;
   for (const store::ImportedSwap& swap : swaps) {
@@ -142,6 +185,7 @@ void print_swaps(const std::vector<store::ImportedSwap>& swaps, const std::strin
           swap.dispatches;
     } else if (swap.dispatches > 0) {
       replaced += swap.dispatches;
+      is_loaded |= swap.is_loaded;
       kernels.insert(swap.kernel);
     }
   }
@@ -152,8 +196,9 @@ void print_swaps(const std::vector<store::ImportedSwap>& swaps, const std::strin
         "{}; see wavetap swap check\n",
         util::escape_control(source));
   else
-    fmt::print(stderr, "wavetap: swap: {} of {} ran the replacement\n", dispatches(replaced),
-               util::count_of(kernels.size(), "kernel"));
+    fmt::print(stderr, "wavetap: swap: {} of {} ran the replacement{}\n", dispatches(replaced),
+               util::count_of(kernels.size(), "kernel"),
+               is_loaded ? ", loaded in the place of the program's code object" : "");
   print_turns(swaps);
   size_t shown = 0;
   for (const auto& [text, count] : refusals) {

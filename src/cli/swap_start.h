@@ -36,8 +36,20 @@ struct SwapAnswer {
   swap::Verdict verdict;
 };
 // As the library in the program chooses: the first that is legal, else the refusal that says most.
+// `one_by_one`: also kernels of code objects that are only to be loaded as a whole.
 SwapAnswer choose_swap(const swap::Index& index, const swap::Table& table,
-                       const swap::KernelInfo& kernel);
+                       const swap::KernelInfo& kernel, bool one_by_one = false);
+
+// What becomes of a whole code object of a program.
+struct WholeAnswer {
+  const swap::IndexedObject* object = nullptr;
+  const swap::Candidate* candidate = nullptr;  // null: nothing is offered for it
+  swap::Verdict verdict;
+
+  bool is_loaded() const { return candidate != nullptr && verdict.is_legal(); }
+};
+WholeAnswer choose_whole(const swap::Index& index, const swap::Table& table,
+                         const swap::IndexedObject& object);
 
 // How many dispatches ran what, on stderr.
 void print_swaps(const std::vector<store::ImportedSwap>& swaps, const std::string& source);

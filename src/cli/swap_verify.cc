@@ -79,7 +79,7 @@ std::optional<Comparison> compare(const replay::CaptureFile& file, const replay:
   const replay::CapturedKernel kernel = replay::find_captured_kernel(file, capture);
   if (kernel.kernel == nullptr) return std::nullopt;
   const swap::KernelInfo original = swap::describe(*kernel.object, *kernel.kernel);
-  const SwapAnswer answer = choose_swap(index, table, original);
+  const SwapAnswer answer = choose_swap(index, table, original, /*one_by_one=*/true);
   if (answer.candidate == nullptr) return std::nullopt;
   Comparison result{.capture = capture.dispatch.capture,
                     .kernel = capture.kernel,

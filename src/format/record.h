@@ -405,6 +405,7 @@ enum class SwapEvent : uint8_t {
   kRefused = 2,        // the replacement is not legal: the kernel itself runs
   kLaunchRefused = 3,  // it is not for a launch like this one; said once
   kTurn = 4,           // by turns: dispatches of the kernel itself
+  kLoaded = 5,         // its whole code object was loaded in the place of the program's
 };
 
 struct SwapFact {

@@ -14,7 +14,8 @@ struct ImportedSwap {
   std::string kernel;  // demangled
   std::string file, why;
   bool is_replaced = false;
-  bool is_turn = false;  // of the original, by turns
+  bool is_loaded = false;  // with its whole code object
+  bool is_turn = false;    // of the original, by turns
   uint64_t dispatches = 0;
   int64_t total_ns = 0;
 };

@@ -17,8 +17,13 @@ const char* event_name(SwapEvent event) {
     case SwapEvent::kRefused: return "refused";
     case SwapEvent::kLaunchRefused: return "launch-refused";
     case SwapEvent::kTurn: return "turn";
+    case SwapEvent::kLoaded: return "loaded";
   }
   return "other";
+}
+
+bool is_replaced(SwapEvent event) {
+  return event == SwapEvent::kReplaced || event == SwapEvent::kLoaded;
 }
 
 // How often each fact came true. A dispatch of a replacement counts for the fact that named it; one of a
@@ -28,8 +33,7 @@ class SwapCounts {
   explicit SwapCounts(const std::vector<RawSwap>& swaps)
       : swaps_(swaps), dispatches(swaps.size()), total_ns(swaps.size()) {
     for (size_t i = 0; i < swaps.size(); ++i) {
-      if (swaps[i].event == SwapEvent::kReplaced)
-        by_replacement_[swaps[i].fact.replacement].push_back(i);
+      if (is_replaced(swaps[i].event)) by_replacement_[swaps[i].fact.replacement].push_back(i);
       by_kernel_[swaps[i].fact.kernel_object].push_back(i);
     }
   }
@@ -100,7 +104,8 @@ void import_swaps(ImportContext& import) {
     import.result.swaps.push_back({.kernel = name,
                                    .file = swap.file,
                                    .why = swap.why,
-                                   .is_replaced = swap.event == SwapEvent::kReplaced,
+                                   .is_replaced = is_replaced(swap.event),
+                                   .is_loaded = swap.event == SwapEvent::kLoaded,
                                    .is_turn = swap.event == SwapEvent::kTurn,
                                    .dispatches = counts.dispatches[i],
                                    .total_ns = counts.total_ns[i]});

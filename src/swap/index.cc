@@ -56,6 +56,7 @@ void add_object(const codeobj::ContainedCodeObject& contained, uint32_t number, 
   to.bytes = contained.bytes.size() == file_bytes ? 0 : contained.bytes.size();
   to.number = number;
   to.kernels = describe_all(*object);
+  to.variables = exported_variables(*object);
 }
 
 // Takes from the cache what has not changed, and reads the rest.
@@ -264,10 +265,11 @@ Result<Index> make_index(const std::string& source, const std::string& cache) {
     while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
     scanner.add_folder(folder, status);
     for (const IndexedFile& file : index.files)
-      index.rules.push_back({.pattern = {}, .path = file.path, .kernel = {}});
+      index.rules.push_back(
+          {.pattern = {}, .path = file.path, .kernel = {}, .allowed = kOfferWhole});
   } else if (content_of(source) == Content::kDevice || has_device_suffix(source)) {
     scanner.add_file(source, /*is_named=*/true);
-    index.rules.push_back({.pattern = {}, .path = source, .kernel = {}});
+    index.rules.push_back({.pattern = {}, .path = source, .kernel = {}, .allowed = kOfferWhole});
   } else {
     const std::optional<std::string> text = sys::read_file(source, kNoLimit);
     if (!text) return errorf("%s: cannot be read; look at its rights", source.c_str());

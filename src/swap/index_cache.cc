@@ -11,7 +11,7 @@ namespace wavetap::swap {
 namespace {
 
 // Raised whenever the lines below or what they mean change.
-constexpr std::string_view kIndexFirstLine = "wavetap-swap-index 1\n";
+constexpr std::string_view kIndexFirstLine = "wavetap-swap-index 2\n";
 
 uint64_t checksum(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
@@ -70,8 +70,11 @@ class Words {
 void write_kernel(const KernelInfo& kernel, std::string& text) {
   Line line(text);
   line.word("K").word(kernel.name).word(kernel.target_id).number(kernel.has_metadata);
-  line.number(kernel.kernarg_bytes).number(kernel.lds_bytes).number(kernel.scratch_bytes);
-  line.number(kernel.wave_size).number(kernel.sgprs).number(kernel.vgprs);
+  line.number(kernel.kernarg_bytes).number(kernel.kernarg_align).number(kernel.lds_bytes);
+  line.number(kernel.scratch_bytes)
+      .number(kernel.wave_size)
+      .number(kernel.sgprs)
+      .number(kernel.vgprs);
   line.number(kernel.max_workgroup);
   for (const uint32_t size : kernel.required_workgroup) line.number(size);
   line.number(kernel.uses_dynamic_stack).number(kernel.hash).number(kernel.arguments.size());
@@ -92,6 +95,7 @@ std::optional<KernelInfo> read_kernel(Words& words) {
   kernel.target = *target;
   kernel.has_metadata = words.number() != 0;
   kernel.kernarg_bytes = words.number();
+  kernel.kernarg_align = words.number();
   kernel.lds_bytes = words.number<uint32_t>();
   kernel.scratch_bytes = words.number<uint32_t>();
   kernel.wave_size = words.number<uint32_t>();
@@ -141,7 +145,14 @@ bool read_line(std::string_view line, std::vector<IndexedFile>& files) {
     object.is_compressed = words.number() != 0;
     return !words.is_bad();
   }
-  if (kind != "K" || file.objects.empty()) return false;
+  if (file.objects.empty()) return false;
+  if (kind == "V") {
+    Variable& variable = file.objects.back().variables.emplace_back();
+    variable.name = words.word();
+    variable.bytes = words.number();
+    return !words.is_bad() && !variable.name.empty();
+  }
+  if (kind != "K") return false;
   std::optional<KernelInfo> kernel = read_kernel(words);
   if (!kernel) return false;
   file.objects.back().kernels.push_back(std::move(*kernel));
@@ -166,6 +177,8 @@ std::string write_cache(const std::vector<IndexedFile>& files) {
           .number(object.bytes)
           .number(object.number)
           .number(object.is_compressed);
+      for (const Variable& variable : object.variables)
+        Line(text).word("V").word(variable.name).number(variable.bytes);
       for (const KernelInfo& kernel : object.kernels) write_kernel(kernel, text);
     }
   }

@@ -18,6 +18,7 @@ KernelInfo describe(const codeobj::CodeObject& object, const codeobj::Kernel& ke
     if (arg.value_kind != "hidden_none")
       info.arguments.push_back({arg.value_kind, arg.offset, arg.size_bytes});
   info.kernarg_bytes = kernel.kernarg_bytes;
+  info.kernarg_align = kernel.kernarg_align;
   info.lds_bytes = kernel.descriptor.group_segment_fixed_size;
   info.scratch_bytes = kernel.descriptor.private_segment_fixed_size;
   info.wave_size = kernel.wave64(object.target()) ? 64 : 32;
@@ -47,6 +48,22 @@ std::vector<KernelInfo> describe_all(const codeobj::CodeObject& object) {
   for (const codeobj::Kernel& kernel : object.kernels())
     all.push_back(describe(object, kernel, variables));
   return all;
+}
+
+std::vector<Variable> exported_variables(const codeobj::CodeObject& object) {
+  constexpr uint8_t kObject = 1, kLocal = 0;  // STT_OBJECT, STB_LOCAL
+  std::vector<Variable> variables;
+  for (const codeobj::ElfSymbol& symbol : object.elf().symbols()) {
+    if (symbol.type != kObject || symbol.binding == kLocal || symbol.section == 0 ||
+        symbol.name.empty() || symbol.name.ends_with(".kd") || is_internal(symbol.name))
+      continue;
+    variables.push_back({std::string(symbol.name), symbol.size_bytes});
+  }
+  const auto by_name = [](const Variable& a, const Variable& b) { return a.name < b.name; };
+  std::sort(variables.begin(), variables.end(), by_name);
+  const auto same = [](const Variable& a, const Variable& b) { return a.name == b.name; };
+  variables.erase(std::unique(variables.begin(), variables.end(), same), variables.end());
+  return variables;
 }
 
 uint64_t code_hash(const codeobj::Kernel& kernel) {

@@ -27,6 +27,7 @@ struct KernelInfo {
   bool has_metadata = false;
   std::vector<Argument> arguments;  // in the order of the metadata, without hidden_none
   uint64_t kernarg_bytes = 0;
+  uint64_t kernarg_align = 0;
   uint32_t lds_bytes = 0;      // static, per workgroup
   uint32_t scratch_bytes = 0;  // per lane, fixed part
   uint32_t wave_size = 0;
@@ -42,8 +43,18 @@ struct KernelInfo {
   std::vector<std::string> object_variables;
 };
 
+// A variable that others than the code object can name: hipMemcpyToSymbol(), managed memory, textures.
+struct Variable {
+  std::string name;
+  uint64_t bytes = 0;
+
+  friend bool operator==(const Variable&, const Variable&) = default;
+};
+
 KernelInfo describe(const codeobj::CodeObject& object, const codeobj::Kernel& kernel);
 std::vector<KernelInfo> describe_all(const codeobj::CodeObject& object);
+// Sorted by name.
+std::vector<Variable> exported_variables(const codeobj::CodeObject& object);
 
 // FNV-1a of the kernel's own instructions; functions that it calls are not in it.
 uint64_t code_hash(const codeobj::Kernel& kernel);

@@ -80,6 +80,18 @@ Verdict check_arguments(const KernelInfo& original, const KernelInfo& replacemen
   return {};
 }
 
+// What a number in that buffer means is in the metadata, of which the runtime has the original's.
+Verdict check_printing(const KernelInfo& original, const KernelInfo& replacement) {
+  if (original.hash == replacement.hash) return {};
+  for (const Argument& argument : replacement.arguments)
+    if (argument.kind == "hidden_printf_buffer")
+      return refuse(Reason::kHidden,
+                    errorf("it prints into a buffer, and the runtime knows the texts of the "
+                           "original only; compile it with -mprintf-kind=hostcall, or without "
+                           "printf"));
+  return {};
+}
+
 const std::string* shared_variable(const KernelInfo& original, const KernelInfo& replacement) {
   for (const std::string& name : replacement.variables)
     if (std::binary_search(original.object_variables.begin(), original.object_variables.end(),
@@ -108,6 +120,8 @@ std::string_view to_string(Reason reason) {
     case Reason::kRefused: return "not-loaded";
     case Reason::kWorkgroup: return "workgroup";
     case Reason::kLds: return "lds";
+    case Reason::kKernels: return "kernels";
+    case Reason::kScratch: return "scratch";
   }
   return "?";
 }
@@ -126,6 +140,7 @@ Verdict check(const KernelInfo& original, const KernelInfo& replacement, uint8_t
                                         static_cast<unsigned long long>(original_hash),
                                         static_cast<unsigned long long>(original.hash)));
   if (Verdict verdict = check_arguments(original, replacement); !verdict.is_legal()) return verdict;
+  if (Verdict verdict = check_printing(original, replacement); !verdict.is_legal()) return verdict;
   if (replacement.uses_dynamic_stack && !original.uses_dynamic_stack)
     return refuse(Reason::kStack,
                   errorf("it needs a stack whose size is chosen at run time, and the "

@@ -32,6 +32,8 @@ enum class Reason : uint8_t {
   kRefused,     // the GPU runtime does not load it
   kWorkgroup,   // the launch has workgroups of a size that it cannot have
   kLds,         // the launch needs more LDS than there is
+  kKernels,     // of whole code objects: it lacks one that the program's has
+  kScratch,     // of whole code objects: more than the runtime will provide
 };
 std::string_view to_string(Reason reason);  // "arguments", "wave-size": for JSON and tables
 

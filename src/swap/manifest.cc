@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "swap/legality.h"
+#include "swap/table.h"
 
 namespace wavetap::swap {
 namespace {
@@ -44,6 +45,7 @@ bool take_setting(std::string_view word, Rule& rule) {
   }
   if (word == "variables=own") rule.allowed |= kAllowOwnVariables;
   else if (word == "wave-size=any") rule.allowed |= kAllowOtherWaveSize;
+  else if (word == "object=whole") rule.allowed |= kOfferWhole | kOnlyWhole;
   else return false;
   return true;
 }
@@ -61,7 +63,7 @@ Result<std::vector<Rule>> parse_manifest(std::string_view text, const std::strin
     if (words->size() < 2)
       return errorf(
           "line %zu: no file behind %s; write PATTERN FILE [kernel=NAME] [hash=HEX] "
-          "[variables=own] [wave-size=any]",
+          "[variables=own] [wave-size=any] [object=whole]",
           number, words->front().c_str());
     Rule rule{.pattern = (*words)[0], .path = (*words)[1], .kernel = {}};
     if (rule.pattern.empty() || rule.path.empty())
@@ -69,9 +71,19 @@ Result<std::vector<Rule>> parse_manifest(std::string_view text, const std::strin
     for (size_t i = 2; i < words->size(); ++i)
       if (!take_setting((*words)[i], rule))
         return errorf(
-            "line %zu: %s: not understood; write kernel=NAME, hash=HEX, variables=own or "
-            "wave-size=any",
+            "line %zu: %s: not understood; write kernel=NAME, hash=HEX, variables=own, "
+            "wave-size=any or object=whole",
             number, (*words)[i].c_str());
+    if ((rule.allowed & kOnlyWhole) != 0 && !rule.kernel.empty())
+      return errorf(
+          "line %zu: a whole code object runs under the names it has; leave out "
+          "kernel=%s or object=whole",
+          number, rule.kernel.c_str());
+    if ((rule.allowed & kOnlyWhole) != 0 && (rule.allowed & kAllowOwnVariables) != 0)
+      return errorf(
+          "line %zu: a whole code object takes the place of the program's variables as well; "
+          "leave out variables=own or object=whole",
+          number);
     if (rule.path.front() != '/') rule.path = folder + "/" + rule.path;
     rules.push_back(std::move(rule));
   }

@@ -15,6 +15,7 @@ struct IndexedObject {
   uint32_t number = 0;  // nth code object of the file
   bool is_compressed = false;
   std::vector<KernelInfo> kernels;
+  std::vector<Variable> variables;
 };
 
 struct IndexedFile {

@@ -10,6 +10,7 @@
 #include "swap/legality.h"
 #include "swap/manifest.h"
 #include "swap/table.h"
+#include "swap/whole.h"
 
 namespace wavetap::swap {
 namespace {
@@ -92,6 +93,104 @@ TEST(Legality, KeepsWhatALaunchAsksForOnTop) {
   EXPECT_NE(describe_launch(fixed, {32, 2, 1}, 0).find("64,1,1"), std::string::npos);
 }
 
+// A code object of two kernels and two variables.
+struct Object {
+  std::vector<KernelInfo> kernels{kernel(), kernel()};
+  std::vector<Variable> variables{{"counter", 4}, {"table", 16}};
+  Object() {
+    kernels[1].name = "other";
+    for (KernelInfo& one : kernels) {
+      one.kernarg_align = 8;
+      one.lds_bytes = 512;
+      one.scratch_bytes = 64;
+      one.object_variables = one.variables = {"counter", "table"};
+    }
+  }
+  ObjectView view() const { return {kernels, variables}; }
+};
+
+// Every kernel of it offered as a whole.
+Table offering(const Object& object, uint64_t hash = 0) {
+  std::vector<Candidate> candidates;
+  for (const KernelInfo& one : object.kernels)
+    candidates.push_back({.pattern = one.name,
+                          .kernel = one.name,
+                          .target_id = one.target_id,
+                          .original_hash = hash,
+                          .allowed = kOfferWhole,
+                          .path = "/new.hsaco"});
+  return Table(std::move(candidates));
+}
+
+Reason whole_reason(auto change, uint64_t hash = 0) {
+  Object original, other;
+  change(original, other);
+  const Table table = offering(other, hash);
+  const std::vector<const Candidate*> offers = whole_offers(table, original.kernels);
+  EXPECT_EQ(offers.size(), 1u);
+  const Verdict verdict = check_whole(table, *offers.at(0), original.view(), other.view());
+  EXPECT_EQ(verdict.why.empty(), verdict.is_legal());
+  return verdict.reason;
+}
+
+TEST(Whole, AcceptsAnotherBuildWithTheSameVariables) {
+  EXPECT_EQ(whole_reason([](auto&, auto&) {}), Reason::kNone);
+  EXPECT_EQ(whole_reason([](auto&, auto& o) {
+              o.kernels.push_back(kernel());
+              o.kernels.back().name = "new";
+              o.variables.push_back({"zero", 4});  // of its own
+              o.kernels[0].lds_bytes = o.kernels[0].scratch_bytes = 0;
+              o.kernels[0].hash = 1;
+            }),
+            Reason::kNone);
+  EXPECT_EQ(whole_reason([](auto&, auto&) {}, 77), Reason::kNone);
+}
+
+TEST(Whole, NamesTheFirstRuleThatDoesNotHold) {
+  EXPECT_EQ(whole_reason([](auto&, auto& o) { o.kernels.pop_back(); }), Reason::kKernels);
+  EXPECT_EQ(whole_reason([](auto&, auto& o) { o.kernels[1].arguments[1].bytes = 8; }),
+            Reason::kArguments);
+  EXPECT_EQ(whole_reason([](auto&, auto& o) { o.kernels[1].kernarg_bytes = 28; }),
+            Reason::kArguments);
+  EXPECT_EQ(whole_reason([](auto&, auto& o) { o.kernels[1].kernarg_align = 16; }),
+            Reason::kArguments);
+  EXPECT_EQ(whole_reason([](auto&, auto& o) { o.kernels[1].lds_bytes = 513; }), Reason::kLds);
+  EXPECT_EQ(whole_reason([](auto&, auto& o) { o.kernels[1].scratch_bytes = 65; }),
+            Reason::kScratch);
+  EXPECT_EQ(whole_reason([](auto&, auto& o) { o.kernels[1].max_workgroup = 256; }),
+            Reason::kWorkgroup);
+  EXPECT_EQ(whole_reason([](auto& k, auto&) { k.kernels[1].max_workgroup = 0; }),
+            Reason::kWorkgroup);
+  EXPECT_EQ(whole_reason([](auto&, auto& o) { o.kernels[1].required_workgroup[0] = 64; }),
+            Reason::kWorkgroup);
+  EXPECT_EQ(whole_reason([](auto&, auto& o) { o.kernels[1].wave_size = 32; }), Reason::kWaveSize);
+  EXPECT_EQ(whole_reason([](auto&, auto& o) { o.kernels[1].uses_dynamic_stack = true; }),
+            Reason::kStack);
+  EXPECT_EQ(whole_reason([](auto&, auto& o) { o.variables.pop_back(); }), Reason::kVariables);
+  EXPECT_EQ(whole_reason([](auto&, auto& o) { o.variables[1].bytes = 32; }), Reason::kVariables);
+  EXPECT_EQ(whole_reason([](auto&, auto&) {}, 78), Reason::kHash);
+}
+
+TEST(Whole, IsOfferedByTheLinesThatSaySo) {
+  const Object object;
+  Table table = offering(object);
+  EXPECT_EQ(whole_offers(table, object.kernels).size(), 1u);  // once, and not once a kernel
+  std::vector<Candidate> candidates = table.candidates();
+  candidates[0].offset = 4096;  // another code object of the file
+  EXPECT_EQ(whole_offers(Table(candidates), object.kernels).size(), 2u);
+  for (Candidate& one : candidates) one.allowed = 0;
+  EXPECT_TRUE(whole_offers(Table(candidates), object.kernels).empty());
+}
+
+TEST(Legality, RefusesToPrintWithTextsThatTheRuntimeDoesNotKnow) {
+  KernelInfo original = kernel(), other = kernel();
+  for (KernelInfo* one : {&original, &other})
+    one->arguments.push_back({"hidden_printf_buffer", 24, 8});
+  EXPECT_TRUE(check(original, other).is_legal());  // the same code
+  other.hash = 78;
+  EXPECT_EQ(check(original, other).reason, Reason::kHidden);
+}
+
 TEST(Table, MatchesNamesAndPatterns) {
   EXPECT_TRUE(matches("*", ""));
   EXPECT_TRUE(matches("a*b*c", "axxbyyc"));
@@ -153,11 +252,13 @@ TEST(Manifest, ReadsRules) {
   EXPECT_EQ((*rules)[1].kernel, "g");
   EXPECT_EQ((*rules)[1].original_hash, 255u);
   EXPECT_EQ((*rules)[1].allowed, kAllowOwnVariables | kAllowOtherWaveSize);
+  EXPECT_EQ(parse_manifest("a b object=whole\n", "/")->at(0).allowed, kOfferWhole | kOnlyWhole);
 }
 
 TEST(Manifest, NamesTheLineThatIsWrong) {
   for (const char* text :
-       {"scale\n", "\"scale x\n", "a b c\n", "a b hash=\n", "a b hash=xyz\n", "\"\" b\n"}) {
+       {"scale\n", "\"scale x\n", "a b c\n", "a b hash=\n", "a b hash=xyz\n", "\"\" b\n",
+        "a b object=\n", "a b object=whole kernel=c\n", "a b variables=own object=whole\n"}) {
     const Result<std::vector<Rule>> rules = parse_manifest(std::string("\n") + text, "/");
     ASSERT_FALSE(rules.ok()) << text;
     EXPECT_TRUE(rules.error().message.starts_with("line 2: ")) << rules.error().message;
@@ -166,9 +267,14 @@ TEST(Manifest, NamesTheLineThatIsWrong) {
 
 TEST(IndexCache, SurvivesItsFileAndNoDamage) {
   IndexedFile file{.path = "/a b", .time_ns = 5, .bytes = 6, .objects = {}, .problems = {"x: y"}};
-  file.objects.push_back(
-      {.offset = 1, .bytes = 2, .number = 3, .is_compressed = true, .kernels = {kernel()}});
+  file.objects.push_back({.offset = 1,
+                          .bytes = 2,
+                          .number = 3,
+                          .is_compressed = true,
+                          .kernels = {kernel()},
+                          .variables = {}});
   file.objects[0].kernels[0].variables = {"counter"};
+  file.objects[0].variables = {{"counter", 4}, {"a b", 8}};
   const std::string text =
       write_cache({file, {.path = "/c", .time_ns = -5, .objects = {}, .problems = {}}});
   const std::vector<IndexedFile> read = read_cache(text);
@@ -182,6 +288,7 @@ TEST(IndexCache, SurvivesItsFileAndNoDamage) {
   EXPECT_EQ(again.target, kernel().target);
   EXPECT_EQ(again.variables, std::vector<std::string>{"counter"});
   EXPECT_EQ(again.hash, 77u);
+  EXPECT_EQ(read[0].objects[0].variables, file.objects[0].variables);
   for (size_t at = 0; at < text.size(); at += 3) {
     std::string bad = text;
     bad[at] = static_cast<char>(bad[at] ^ 1);
@@ -214,7 +321,7 @@ TEST(Index, ReadsAFolderOnce) {
   EXPECT_EQ(index->kernel_count(), kernels);
   wavetap::sys::write_file(base + "/kernels/a.hsaco", *code + "more");
   EXPECT_EQ(make_index(base + "/kernels", cache)->read, 1u);
-  wavetap::sys::write_file(cache, "wavetap-swap-index 1\n");
+  wavetap::sys::write_file(cache, "wavetap-swap-index 2\n");
   EXPECT_EQ(make_index(base + "/kernels", cache)->read, 3u);
   EXPECT_FALSE(make_index(base + "/none", cache).ok());
   wavetap::sys::remove_tree(base);

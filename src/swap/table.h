@@ -23,6 +23,10 @@ namespace wavetap::swap {
 
 inline constexpr char kTableVariable[] = "WAVETAP_SWAP";
 
+// What Candidate::allowed says besides the permissions of legality.h, kAllow….
+inline constexpr uint8_t kOfferWhole = 4;
+inline constexpr uint8_t kOnlyWhole = 8;
+
 struct Candidate {
   // Its whole symbol; or a pattern with * and ? that symbol, demangled or short name must match.
   bool is_exact = true;
@@ -32,11 +36,14 @@ struct Candidate {
   uint64_t offset = 0;
   uint64_t bytes = 0;
   uint64_t original_hash = 0;
-  uint8_t allowed = 0;  // kAllow… of legality.h
+  uint8_t allowed = 0;  // kAllow… of legality.h, kOfferWhole, kOnlyWhole
   int64_t file_time_ns = 0;
   uint64_t file_bytes = 0;
   std::string path;
 
+  // Its code object may be loaded in the place of the program's; its kernels are not run one by one.
+  bool offers_whole() const { return (allowed & kOfferWhole) != 0; }
+  bool is_only_whole() const { return (allowed & kOnlyWhole) != 0; }
   // The file is a code object, so that another version of it can be used as it is.
   bool is_whole_file() const { return bytes == 0; }
 };

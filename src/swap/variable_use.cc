@@ -97,7 +97,7 @@ std::vector<CodeSymbol> writable_variables(const codeobj::CodeObject& object) {
   std::vector<CodeSymbol> variables;
   for (const CodeSymbol& symbol : object.symbols()) {
     if (symbol.is_function || symbol.size_bytes == 0 || symbol.name.ends_with(".kd") ||
-        symbol.name.starts_with("__hip_cuid_"))  // a translation unit's identity
+        is_internal(symbol.name))
       continue;
     if (is_writable(object, symbol.address)) variables.push_back(symbol);
   }

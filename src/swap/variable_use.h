@@ -8,11 +8,18 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codeobj/code_object.h"
 
 namespace wavetap::swap {
+
+// What a program has no name for: the identity of a translation unit, which every compilation makes anew,
+// and the empty members behind threadIdx.x, which HIP's headers leave in code that is not optimised.
+inline bool is_internal(std::string_view name) {
+  return name.starts_with("__hip_cuid_") || name.starts_with("_ZN17__HIP_Coordinates");
+}
 
 // Of the whole code object, sorted.
 std::vector<codeobj::CodeSymbol> writable_variables(const codeobj::CodeObject& object);

@@ -11,7 +11,7 @@
 #            exactly one dispatch for each launch); capture (dispatches captured there and replayed on the engine and through
 #            that ROCm, 200 processes; captures of the suites before, which are kept in DIR/stacks/captures, and those
 #            below the folder that $WT_FOLDER names, made elsewhere); pass (the compiler pass, compiled there for every LLVM
-#            of the suite, against what the virtual GPU sees)
+#            of the suite, against what the virtual GPU sees); swap (whole code objects loaded in the place of others)
 #
 # Roots are made once by tests/roots/make_root.sh, below $WAVETAP_STACKS (default: DIR/stacks), with the test programs
 # compiled by each stack's own compilers. Ends with a table and the names of failed tests, whose output is
@@ -24,7 +24,7 @@ BUILD=$SOURCE/build
 QUICK=no
 JOBS=$(nproc)
 suites="host trixie sid experimental"
-modes="default small-bar svm low-va traced capture pass"
+modes="default small-bar svm low-va traced capture pass swap"
 # The versions of LLVM that a suite has and this machine does not test already. 20 has left every suite: src/pass takes the same way for
 # it as for 21 (test pass.versions).
 declare -A llvm_versions=([trixie]="17 18" [sid]="21 22")

@@ -253,6 +253,25 @@ check_captures() {
   done
 }
 
+# Code objects in the place of others, as this HIP reads them.
+check_swaps() {
+  local flags name model verdict log
+  for flags in "" -DNEW -DOTHER; do
+    name=wholes${flags:+_$(tr A-Z a-z <<< "${flags#-D}")}
+    throttle
+    compile "$programs/hip/$name" "$SOURCE/tests/swap/wholes.hip" hipcc $(offload_archs $archs) -O2 -std=c++17 $flags \
+      -Wno-unused-result -Wno-unused-command-line-argument -I"$SOURCE/tests/hip" -pthread &
+  done
+  wait
+  for model in rx6800xt mi210; do
+    log=$LOGS/$suite.swap.hip.whole.$model.log
+    verdict=fail
+    python3 "$SOURCE/tests/swap/swap.py" --bin "$BUILD/bin" --programs "$programs/hip" --model "$model" ${root:+--root "$root"} whole \
+      > "$log" 2>&1 && verdict=pass
+    printf '%s\tswap\thip\twhole.%s\t%s\n' "$suite" "$model" "$verdict" >> "$RESULTS"
+  done
+}
+
 # tests/pass with each of the stack's versions of LLVM; code objects run under this machine's ROCm.
 check_pass() {
   local version log verdict
@@ -264,10 +283,14 @@ check_pass() {
   done
 }
 
-[ "$modes" = pass ] || compile_all
+[ "$modes" = pass ] || [ "$modes" = swap ] || compile_all
 for mode in $modes; do
   if [ "$mode" = pass ]; then
     [ -z "$root" ] || check_pass
+    continue
+  fi
+  if [ "$mode" = swap ]; then
+    check_swaps
     continue
   fi
   if [ "$mode" = capture ]; then

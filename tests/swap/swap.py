@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs a HIP program on a virtual GPU with kernels of another build in the place of its own.
 
-  swap.py --bin BUILD/bin --model MODEL CASE
+  swap.py --bin BUILD/bin --model MODEL [--programs FOLDER] [--root ROOT] CASE
 
-The cases are the functions below.
+With --root the program runs under the ROCm of a folder made by tests/roots/make_root.sh. The cases are the functions below.
 """
 import argparse
 import json
@@ -44,7 +44,8 @@ def code_objects(path):
 
 
 class Bench:
-    def __init__(self, bin_folder, programs, model, scratch):
+    def __init__(self, bin_folder, programs, model, scratch, root=None):
+        self.inside = ["chroot", root] if root else []
         self.bin, self.programs, self.model, self.scratch = bin_folder, programs, model, pathlib.Path(scratch)
         self.environment = dict(os.environ, NO_COLOR="1", LC_ALL="C.UTF-8", TMPDIR=scratch, COLUMNS="250", XDG_CACHE_HOME=f"{scratch}/cache")
         self.target = TARGETS[model]
@@ -61,7 +62,8 @@ class Bench:
 
     def run(self, *cases, swap=None, options=(), model=None):
         swapping = ("--swap", swap) if swap else ()
-        done = self.wavetap("run", "--gpu", model or self.model, "-o", "t.rpd", *swapping, *options, "--", self.old, *cases)
+        done = self.wavetap("run", "--gpu", model or self.model, "-o", "t.rpd", *(["--no-checks", "--gpu-option", "svm"] if self.inside else []),  # without it HIP 7 has no managed memory
+                            *swapping, *options, "--", *self.inside, self.old, *cases)
         done.lines = done.stdout.split("\n")[:-1]
         return done
 
@@ -186,7 +188,12 @@ def modules(bench):
     done = bench.run("modules", swap=bench.folder)
     expect(done.lines == ["module 1001", "module 1001"], done.stdout)
     used = [row for row in bench.swaps() if row["kernel"] == "work" and row["dispatches"]]
-    expect([row["dispatches"] for row in used] == [1, 1], f"{used}")
+    expect([(row["event"], row["dispatches"]) for row in used] == [("loaded", 1), ("loaded", 1)], f"{used}")
+    manifest = bench.scratch / "list.txt"
+    manifest.write_text(f"work kernels/{bench.target}.hsaco\n")
+    expect(bench.run("modules", swap=manifest).lines == ["module 1001", "module 1001"], "kernel by kernel")
+    used = [row for row in bench.swaps() if row["kernel"] == "work" and row["dispatches"]]
+    expect([(row["event"], row["dispatches"]) for row in used] == [("replaced", 1), ("replaced", 1)], f"{used}")
 
 
 def library(bench):
@@ -199,8 +206,11 @@ def library(bench):
     bare = bench.wavetap("run", "--gpu", bench.model, "--no-trace", "--", program)
     done = bench.wavetap("run", "--gpu", bench.model, "-o", "t.rpd", "--swap", libraries[0], "--", program)
     expect(done.stdout == bare.stdout, done.stdout)
+    loaded = sum(row["dispatches"] for row in bench.swaps() if row["event"] == "loaded")
+    expect(loaded > 0, done.stderr)
+    done = bench.wavetap("run", "--gpu", bench.model, "-o", "t.rpd", "--swap", libraries[0], "--swap-ab", "--", program)
     replaced = sum(row["dispatches"] for row in bench.swaps() if row["event"] == "replaced")
-    expect(replaced > 0, done.stderr)
+    expect(done.stdout == bare.stdout and replaced > 0, done.stderr)
 
 
 def damaged(bench):
@@ -230,9 +240,9 @@ def damaged(bench):
         expect({row["reason"] for row in bench.swaps() if row["kernel"] == "scale(int*, int)"} == {reason}, f"{bench.swaps()}")
 
 
-def run_after(bench, script, change):
+def run_after(bench, script, change, case="basic"):
     """Runs the program; `change` happens after `wavetap run` has made its index, before the program starts."""
-    script.write_text(f"#!/bin/sh\necho ready; read line\nexec {bench.old} basic\n")
+    script.write_text(f"#!/bin/sh\necho ready; read line\nexec {bench.old} {case}\n")
     script.chmod(0o755)
     process = subprocess.Popen([str(bench.bin / "wavetap"), "run", "--gpu", bench.model, "-o", "t.rpd", "--swap", str(bench.folder), "--", str(script)],
                                cwd=bench.scratch, env=bench.environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -322,6 +332,93 @@ def verify(bench):
         expect(words in bench.wavetap("run", "--swap-verify", *arguments, "--", bench.old, status=1).stderr, words)
 
 
+class Wholes(Bench):
+    """The bench with the program whose code objects are replaced as a whole."""
+
+    def __init__(self, bench):
+        self.__dict__.update(bench.__dict__)
+        self.old, self.new, self.other = (self.programs / name for name in ("wholes", "wholes_new", "wholes_other"))
+
+    def outcome(self):
+        """{kernel: (event, reason)} of those that ran."""
+        return {row["kernel"]: (row["event"], row["reason"]) for row in self.swaps() if row["dispatches"]}
+
+
+def whole(bench):
+    """A code object is loaded in the place of the program's: kernels, host and runtime see one set of variables."""
+    bench = Wholes(bench)
+    path = bench.hsaco()
+    own = bench.scratch / "own.hsaco"
+    [code] = [code for target, code in code_objects(bench.old) if target.startswith(bench.target)]
+    own.write_bytes(code)
+    cases = ("variables", "managed", str(own))
+    module = lambda value: [f"module {value + turn}, variable of 4 bytes" for turn in (0, 1)]
+    expect(bench.run(*cases).lines == ["counter 13", "add 40", "plain 0", "managed 40", *module(107)], "as it is")
+    done = bench.run(*cases, swap=bench.folder)
+    expect(done.lines == ["counter 4013", "add 6040", "plain 1000", "managed 1040", *module(2107)], done.stdout)
+    expect("swap: 6 dispatches of 4 kernels ran the replacement, loaded in the place of the program's code object" in done.stderr, done.stderr)
+    expect(set(bench.outcome().values()) == {("loaded", "")}, f"{bench.swaps()}")
+    ran = bench.rows("select o.uri, count(*) n from wavetap_dispatch d join wavetap_kernel k on k.id = d.kernel_id"
+                     " join wavetap_code_object o on o.id = k.code_object_id where k.internal = 0 group by 1")
+    expect([(row["n"], str(path) in row["uri"]) for row in ran] == [(6, True)], f"{ran}")
+    expect("loaded" in bench.wavetap("report", "t.rpd").stdout, "the report")
+    checked = json.loads(bench.wavetap("swap", "check", bench.folder, bench.old, "--target", bench.target, "--json").stdout)
+    expect([(one["loaded"], one["kernels"], one["replacement"]) for one in checked["code_objects"]] == [(True, 4, str(path))], f"{checked}")
+    expect(all(one["replaced"] and one["with_its_object"] and one["replacement_kernel"] == one["symbol"] for one in checked["kernels"]), f"{checked}")
+    text = bench.wavetap("swap", "check", bench.folder, bench.old, "--target", bench.target).stdout
+    expect("4 kernels replaced, 0 refused, 0 not named; 1 code object loaded in the place of the program's" in text, text)
+    [listed] = json.loads(bench.wavetap("swap", "list", bench.folder, "--json").stdout)["code_objects"]
+    expect({"name": "table", "bytes": 16} in listed["variables"] and listed["kernels"] == 4, f"{listed}")
+    # A manifest names it by one of its kernels.
+    manifest = bench.scratch / "list.txt"
+    manifest.write_text(f"plain kernels/{path.name} object=whole\n")
+    expect(bench.run("variables", swap=manifest).lines == ["counter 4013", "add 6040", "plain 1000"], "by a manifest")
+    # From a program with code for several targets, each GPU its own.
+    expect(bench.run("variables", swap=bench.new).lines == ["counter 4013", "add 6040", "plain 1000"], "from a program")
+    for models, count in ((f"{bench.model},{bench.model}", 2), ("rx6800xt,mi210", 2)):
+        done = bench.run("devices", swap=bench.new, model=models)
+        expect(done.lines == [f"device {10010 + device}" for device in range(count)], f"{models}: {done.stdout}{done.stderr}")
+        expect(set(bench.outcome().values()) == {("loaded", "")}, f"{bench.swaps()}")
+
+
+def whole_refused(bench):
+    """What the runtime has read of the program's code object must do for the other; else kernels alone are tried, if that is meant."""
+    bench = Wholes(bench)
+    path = bench.hsaco(program=bench.other, name="other.hsaco")
+    done = bench.run("variables", swap=bench.folder)
+    expect(done.lines == ["counter 13", "add 40", "plain 1000"], done.stdout)  # without variables it runs alone
+    expect(bench.outcome() == {"count(int)": ("refused", "variables"), "add(int*)": ("refused", "variables"), "plain(int*)": ("replaced", "")}, f"{bench.swaps()}")
+    why = "its code object is not loaded in the place of the program's, because kernel plain(int*): it has 1024 bytes of static LDS, and the runtime provides 0"
+    expect(why in done.stderr, done.stderr)
+    text = bench.wavetap("swap", "check", bench.folder, bench.old, "--target", bench.target, status=2).stdout
+    expect(f"the code object for {bench.target}" in text and f"is not replaced as a whole by {path}: kernel plain(int*): it has 1024 bytes" in text, text)
+    manifest = bench.scratch / "list.txt"
+    manifest.write_text("* kernels/other.hsaco object=whole\n")
+    expect(bench.run("variables", swap=manifest).lines == ["counter 13", "add 40", "plain 0"], "the whole or nothing")
+    expect(set(bench.outcome().values()) == {("refused", "lds")}, f"{bench.swaps()}")
+    bench.hsaco(name="new.hsaco")
+    manifest.write_text("* kernels/new.hsaco object=whole hash=1234\n")
+    expect(bench.run("variables", swap=manifest).lines == ["counter 13", "add 40", "plain 0"], "another hash")
+    expect(set(bench.outcome().values()) == {("refused", "hash")}, f"{bench.swaps()}")
+    manifest.write_text("* kernels/new.hsaco object=whole\n")
+    for option in ("--swap-ab", "--swap-watch"):
+        said = bench.wavetap("run", "--gpu", bench.model, "--swap", manifest, option, "--", bench.old, "variables", status=1).stderr
+        expect(f"run: {option} chooses a kernel at each launch, and" in said and "object=whole" in said, said)
+    path.unlink()
+    done = bench.run("variables", swap=bench.folder, options=("--swap-ab",))
+    expect(done.lines[:2] == ["counter 13", "add 40"] and bench.outcome()["plain(int*)"][0] == "turn", f"{done.stdout}{bench.swaps()}")
+    # Compared kernel by kernel, where there is nothing that only the whole could share.
+    said = bench.wavetap("run", "--gpu", bench.model, "--no-trace", "--swap", manifest, "--swap-verify", "--", bench.old, "variables", status=None).stderr
+    expect("plain(int*)" in said and "OTHER OUTPUT" in said and "device variable" in said, said)
+    # Gone, cut or another file after the program has started.
+    whole_file = (bench.folder / "new.hsaco").read_bytes()
+    for change, reason in ((lambda: (bench.folder / "new.hsaco").unlink(), "missing"), (lambda: (bench.folder / "new.hsaco").write_bytes(whole_file[:700]), "changed")):
+        bench.hsaco(name="new.hsaco")
+        done = run_after(bench, bench.scratch / "app.sh", change, "variables")
+        expect(done.lines == ["counter 13", "add 40", "plain 0"], done.stdout + done.stderr)
+        expect({one[1] for one in bench.outcome().values()} == {reason}, f"{bench.swaps()}")
+
+
 def alone(bench):
     """The library as a tool of the GPU runtime and nothing else: durations, and kernels replaced by a table."""
     bench.hsaco()
@@ -344,13 +441,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--programs", type=pathlib.Path)
+    parser.add_argument("--root")
     parser.add_argument("--model", default="rx6800xt")
     parser.add_argument("case")
     arguments = parser.parse_args()
     bin_folder = arguments.bin.resolve()
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            globals()[arguments.case](Bench(bin_folder, (arguments.programs or bin_folder / "hip").resolve(), arguments.model, scratch))
+            globals()[arguments.case](Bench(bin_folder, (arguments.programs or bin_folder / "hip").resolve(), arguments.model, scratch, arguments.root))
         except Failure as failure:
             sys.exit(f"{arguments.case}: {failure}")
 
