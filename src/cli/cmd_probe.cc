@@ -50,14 +50,17 @@ struct ProbeCommandOptions {
   bool pass = false;
   bool real = false;
   bool prepare = false;
-  uint64_t ring_mib = 64;
+  uint64_t ring_mib = 0;   // 0: as much as usual
   std::string dispatches;  // -d
   uint64_t dispatch_seed = 0;
   std::string library_filter;  // a file
   std::string output;
   std::string json;
   uint64_t top = 20;
-  uint32_t capture = 1;
+  uint32_t capture = 0;  // 0: the first
+
+  bool is_told() const { return pass || real || prepare; }
+  uint64_t ring_bytes() const { return (ring_mib == 0 ? 64 : ring_mib) << 20; }
 };
 
 std::vector<std::string> handler_names() {
@@ -230,7 +233,7 @@ int probe_instrumented(ProbeCommandOptions& options,
       prepare_environment(options.run.gpus, options.run.environment);
   if (!library.ok()) return fail(library.error());
   Result<inspect::PassProbeOptions> telling =
-      prepare_pass(options.run, handlers, folder, scratch, options.ring_mib << 20);
+      prepare_pass(options.run, handlers, folder, scratch, options.ring_bytes());
   if (!telling.ok()) return fail(telling.error());
   warn_if_inside(options.real);
   bool ran = false;
@@ -251,7 +254,7 @@ int prepare_folder(ProbeCommandOptions& options, const std::vector<probe::Handle
   if (options.output.empty())
     return fail(errorf("probe: --prepare: no folder for the records; add -o DIR"));
   const Result<inspect::PassProbeOptions> telling =
-      prepare_pass(options.run, handlers, folder, folder, options.ring_mib << 20);
+      prepare_pass(options.run, handlers, folder, folder, options.ring_bytes());
   if (!telling.ok()) return fail(telling.error());
   fmt::print("{}={} HSA_TOOLS_LIB=libwavetap.so ./app\nwavetap probe {} {}\n",
              format::kProbeVariable, options.run.probe.request_file, options.handlers,
@@ -290,10 +293,10 @@ int probe_file(const ProbeCommandOptions& options,
   const Result<std::unique_ptr<replay::CaptureFile>> file = replay::CaptureFile::open(path);
   if (!file.ok()) return fail(file.error());
   const std::vector<replay::Capture>& captures = (*file)->captures();
-  if (options.capture == 0 || options.capture > captures.size())
-    return fail(
-        errorf("%s: no capture %u; it has %zu", path.c_str(), options.capture, captures.size()));
-  const replay::Capture& capture = captures[options.capture - 1];
+  const uint32_t number = std::max(options.capture, 1u);
+  if (number > captures.size())
+    return fail(errorf("%s: no capture %u; it has %zu", path.c_str(), number, captures.size()));
+  const replay::Capture& capture = captures[number - 1];
   inspect::CaptureProbeOptions probing;
   probing.handlers = handlers;
   probing.folder = folder;
@@ -317,6 +320,11 @@ bool is_prepared_folder(const std::vector<std::string>& program) {
   return program.size() == 1 && std::filesystem::is_directory(program[0]);
 }
 
+Status of_no_capture(const char* what) {
+  return errorf("probe: --capture: chooses one of a FILE.wtcap, and this is %s; leave it out",
+                what);
+}
+
 // Options that choose among what a program does say nothing about what was recorded: better refused than ignored.
 Status refuse_choices(const ProbeCommandOptions& options, bool of_capture) {
   const ProbeRunOptions& probe = options.run.probe;
@@ -328,13 +336,36 @@ Status refuse_choices(const ProbeCommandOptions& options, bool of_capture) {
       {"--launch", !probe.launches.empty()},
       {"--every", probe.every != 0},
       {"--max", probe.max != 0},
+      {"--ring", options.ring_mib != 0},
       {"--pass", of_capture && options.pass},
-      {"--real", of_capture && options.real}};
+      {"--real", of_capture && options.real},
+      {"--prepare", options.prepare},
+      {"--gpu", !of_capture && !options.run.gpus.empty()},
+      {"--gpu-threads", !of_capture && options.run.threads != 0},
+      {"--seed", !of_capture && options.run.seed != 0}};
   for (const auto& [name, is_given] : given)
     if (is_given)
       return errorf("probe: %s: %s; leave it out", name,
                     of_capture ? "a capture is one dispatch, chosen by --capture, on the engine"
                                : "that was said when the folder was prepared");
+  if (!of_capture && options.capture != 0) return of_no_capture("a folder");
+  return {};
+}
+
+// The same for a program.
+Status refuse_unused(const ProbeCommandOptions& options) {
+  if (options.ring_mib != 0 && !options.is_told())
+    return errorf(
+        "probe: --ring: records go through a ring where kernels tell them; add --pass or --real, "
+        "or leave it out");
+  if (options.capture != 0) return of_no_capture("a program");
+  const char* const of_engine = options.run.threads != 0 ? "--gpu-threads"
+                                : options.run.seed != 0  ? "--seed"
+                                                         : nullptr;
+  if (options.real && of_engine != nullptr)
+    return errorf(
+        "probe: %s: is about virtual GPUs, and --real runs on the machine's; leave it out",
+        of_engine);
   return {};
 }
 
@@ -357,7 +388,7 @@ int probe_command(ProbeCommandOptions& options, const std::vector<std::string>& 
   if (!options.json.empty())
     if (const Status good = util::check_writable(options.json); !good.ok())
       return fail(good.error());
-  const bool is_told = options.pass || options.real || options.prepare;
+  const bool is_told = options.is_told();
   if (is_told && !(options.run.probe.libraries + options.run.probe.not_libraries).empty())
     return fail(
         errorf("probe: --library: instrumented kernels are those that were compiled with "
@@ -453,7 +484,9 @@ void add_options(Command& command, ProbeCommandOptions& options) {
       ->type_name("DIR");
   command.add_option("--json", options.json, "write the results to a file")->type_name("FILE");
   command.add_option("--top", options.top, "rows per table (20); 0: all")->type_name("N");
-  command.add_option("--capture", options.capture, "which capture of the file (1)")->type_name("N");
+  command.add_option("--capture", options.capture, "which capture of the file (1)")
+      ->type_name("N")
+      ->between(1, UINT32_MAX);
   command
       .add_option("--gpu-threads", options.run.threads,
                   "host threads that run waves; 1 is deterministic; 0: one per core")
@@ -484,11 +517,12 @@ void add_probe(Command& parent, Invocation& invocation) {
       return;
     }
     const bool of_capture = is_capture(*program);
-    const Status understood =
-        of_capture || is_prepared_folder(*program)
-            ? refuse_choices(*options, of_capture)
-            : use_logduration_variables({options->run.probe, options->dispatches,
-                                         options->library_filter, options->json});
+    Status understood = of_capture || is_prepared_folder(*program)
+                            ? refuse_choices(*options, of_capture)
+                            : refuse_unused(*options);
+    if (understood.ok() && !of_capture && !is_prepared_folder(*program))
+      understood = use_logduration_variables(
+          {options->run.probe, options->dispatches, options->library_filter, options->json});
     invocation.exit_code =
         understood.ok() ? probe_command(*options, *program) : fail(understood.error());
   });
