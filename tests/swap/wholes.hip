@@ -87,7 +87,8 @@ static void devices() {
       WT_HIP(hipSetDevice(device));
       WT_HIP(hipMemcpyToSymbol(HIP_SYMBOL(counter), &device, sizeof device));
       for (int i = 0; i < 10; ++i) count<<<1, 1>>>(1);
-      WT_HIP(hipMemcpyFromSymbol(&counted[static_cast<size_t>(device)], HIP_SYMBOL(counter), sizeof(int)));
+      WT_HIP(hipMemcpyFromSymbol(&counted[static_cast<size_t>(device)], HIP_SYMBOL(counter),
+                                 sizeof(int)));
     });
   }
   for (std::thread& thread : threads) thread.join();
