@@ -91,6 +91,7 @@ class Session final : public emu::Watcher {
   void tell_wave(const emu::Wave& wave, void* state, uint32_t what);
   void tell_barrier(const wavetap_point& at, const Strand& strand, uint32_t what);
   void tell_block(const emu::WatchPoint& at, Strand& strand, const SiteTag& tag);
+  void tell_block_to_all(const Strand& strand, const wavetap_block& event);
   // At an instruction that sends a message, and may begin a block.
   void before_message(const emu::WatchPoint& at, Strand& strand, const SiteTag& tag);
   void tell_message(const emu::WatchPoint& at, const Strand& strand, const SiteTag& tag);

@@ -194,15 +194,16 @@ void Session::barrier_passed(const emu::Workgroup&, void*& state) noexcept {
   tell_barrier(at, *strand, WAVETAP_BARRIER_PASSED);
 }
 
-void Session::before(const emu::WatchPoint& at) noexcept {
-  auto* strand = static_cast<Strand*>(at.state);
-  if (strand == nullptr) return;
-  const SiteTag& tag = *reinterpret_cast<const SiteTag*>(at.tag);
-  if (tag.sends_message) return before_message(at, *strand, tag);
-  tell_block(at, *strand, tag);
+[[gnu::noinline]] void Session::tell_block_to_all(const Strand& strand,
+                                                  const wavetap_block& event) {
+  tell(strand, of_blocks_, [&](const wavetap_handler& handler, void* of_handler) {
+    handler.block(of_handler, &event);
+  });
 }
 
-void Session::tell_block(const emu::WatchPoint& at, Strand& strand, const SiteTag& tag) {
+// Kernels are mostly small blocks: as few calls as there can be.
+[[gnu::always_inline]] inline void Session::tell_block(const emu::WatchPoint& at, Strand& strand,
+                                                       const SiteTag& tag) {
   Strand::WaveTrack& track = strand.waves[at.wave.wave_in_group];
   const uint64_t exec = at.wave.exec();
   const wavetap_block event{sizeof event,
@@ -214,14 +215,21 @@ void Session::tell_block(const emu::WatchPoint& at, Strand& strand, const SiteTa
   track.from = &tag.code->described;
   track.from_block = tag.site;
   track.from_exec = exec;
-  // Kernels are mostly small blocks, so this one handler is worth a way of its own.
+  // A handler alone is worth a way of its own.
   if (sole_block_ != nullptr) return sole_block_(strand.of_handler[sole_number_], &event);
-  tell(strand, of_blocks_, [&](const wavetap_handler& handler, void* of_handler) {
-    handler.block(of_handler, &event);
-  });
+  tell_block_to_all(strand, event);
 }
 
-void Session::before_message(const emu::WatchPoint& at, Strand& strand, const SiteTag& tag) {
+void Session::before(const emu::WatchPoint& at) noexcept {
+  auto* strand = static_cast<Strand*>(at.state);
+  if (strand == nullptr) return;
+  const SiteTag& tag = *reinterpret_cast<const SiteTag*>(at.tag);
+  if (tag.sends_message) return before_message(at, *strand, tag);
+  tell_block(at, *strand, tag);
+}
+
+[[gnu::noinline]] void Session::before_message(const emu::WatchPoint& at, Strand& strand,
+                                               const SiteTag& tag) {
   if (tag.enters_block && (wants_ & WAVETAP_BLOCKS) != 0) tell_block(at, strand, tag);
   if ((wants_ & WAVETAP_MESSAGES) != 0) tell_message(at, strand, tag);
 }

@@ -57,9 +57,9 @@ struct alignas(64) Block {
 
   // The edge that a wave came by.
   Edge& edge_of(const wavetap_block& event) {
+    // One that was never used is as good as the edge from the begin of a wave.
     for (Edge& edge : recent)
-      if (edge.code == event.from_code && edge.block == event.from_block && edge.count != 0)
-        return edge;
+      if (edge.code == event.from_code && edge.block == event.from_block) return edge;
     return new_edge(event);
   }
   [[gnu::noinline]] Edge& new_edge(const wavetap_block& event) {

@@ -1,6 +1,7 @@
 // JSON as handlers write it: built up in a string, value by value.
 #pragma once
 
+#include <charconv>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -25,12 +26,12 @@ class JsonText {
   }
   JsonText& number(uint64_t value) {
     char digits[24];
-    const int size = std::snprintf(digits, sizeof digits, "%" PRIu64, value);
+    const auto size = std::to_chars(digits, digits + sizeof digits, value).ptr - digits;
     return plain({digits, static_cast<size_t>(size)});
   }
   JsonText& signed_number(int64_t value) {
     char digits[24];
-    const int size = std::snprintf(digits, sizeof digits, "%" PRId64, value);
+    const auto size = std::to_chars(digits, digits + sizeof digits, value).ptr - digits;
     return plain({digits, static_cast<size_t>(size)});
   }
   // Addresses and masks, which JSON numbers do not hold exactly.
