@@ -2,6 +2,7 @@
 """Runs AMD's own test suites on the virtual GPU and says what became of every case.
 
   run.py [--suites NAME...] [--targets GFX...] [--budget SECONDS] [--smoke]
+  run.py --suites NAME --targets GFX --complete REGEX          every case of a set, with the usual budget
   run.py --suites NAME --targets GFX --case CASE [--counters FILE] [--trace FILE] [--gpu-seed N] [--gpu-threads N]
   run.py --table                       rewrites the rows of docs/suites.md that have a journal here
 
@@ -14,6 +15,7 @@ could be run.
 """
 import argparse
 import fnmatch
+import hashlib
 import os
 import pathlib
 import subprocess
@@ -42,6 +44,7 @@ def parse_arguments():
     parser.add_argument("--smoke", action="store_true", help="a look of ten minutes at the suites that find most")
     parser.add_argument("--seed", type=int, default=1, help="which cases of each kind come first")
     parser.add_argument("--filter", nargs="+", metavar="PATTERN", help="only cases whose names match, as a shell would")
+    parser.add_argument("--complete", metavar="REGEX", help="every case of a set, not a sample of each kind; a journal and a table of its own")
     parser.add_argument("--shard", default="0/1", metavar="I/N", help="only part I of N of the cases, counted from 0")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs found")
     parser.add_argument("--retry", action="store_true", help="run cases again that did not pass")
@@ -68,8 +71,10 @@ def journal_path(options, suite, target):
     jit = "" if options.gpu_jit == "off" else f".jit-{options.gpu_jit}"
     variant = "" if not (options.gpu_threads or options.gpu_seed or jit) else \
         f".threads{options.gpu_threads}.seed{options.gpu_seed}{jit}"
+    # A name that the journals of plain runs cannot be taken for.
+    whole = f".complete-{hashlib.sha256(options.complete.encode()).hexdigest()[:8]}" if options.complete else ""
     shard = "" if options.shard == (0, 1) else f".shard{options.shard[0]}of{options.shard[1]}"
-    return options.folder / "journals" / f"{suite}.{target}{variant}{shard}.jsonl"
+    return options.folder / "journals" / f"{suite}.{target}{whole}{variant}{shard}.jsonl"
 
 
 def judged_before(options, suite, target):
@@ -155,8 +160,9 @@ def run_all(options, suites):
                 path.unlink(missing_ok=True)
             journal = Journal(path)
             chosen, _ = list_cases(session)
-            journal.begin({"root": session.root, "packages": session.versions(), "seed": options.seed,
-                           "engine": build_identity(options.build), "host": architecture(), "listed": session.listed()})
+            header = {"root": session.root, "packages": session.versions(), "seed": options.seed,
+                      "engine": build_identity(options.build), "host": architecture(), "listed": session.listed()}
+            journal.begin(header | ({"complete": options.complete, "cases": session.known} if options.complete else {}))
             known = judged_before(options, suite.name, target)
             if known:
                 chosen = [case for case in chosen if case in known]

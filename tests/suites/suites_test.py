@@ -184,6 +184,22 @@ class DataFile(unittest.TestCase):
             numbers = [int.from_bytes(record[:8], "little") for record in kept[:10]]
             self.assertTrue(all(b - a == 10 for a, b in zip(numbers, numbers[1:])), numbers)
 
+    def test_a_complete_set_has_every_record(self):
+        records = [(i, ("gemm_ex", "gemm_small", "quick"), i) for i in range(100)] + \
+                  [(100 + i, ("gemm", "gemm_large", "nightly"), i) for i in range(5)] + [(200, ("trsm", "trsm_small", "quick"), 0)]
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = pathlib.Path(folder) / "all", pathlib.Path(folder) / "set"
+            source.write_bytes(self.make(records))
+            self.assertEqual(datafile.reduce(source, target, ["pre_checkin"], 10, seed=1, complete="^gemm[^/]*/quick_"), 106)
+            self.assertEqual(len(target.read_bytes()), self.RECORD + 16 + 100 * self.RECORD)
+            datafile.reduce(source, target, ["quick"], 10, seed=1, complete="^syrk/")
+            self.assertEqual(len(target.read_bytes()), self.RECORD + 16)
+
+    def test_a_case_is_known_by_its_records_short_name(self):
+        self.assertEqual(datafile.short_case("_/gemm_ex.blas3_tensile/quick_gemm_small_f32_r_NN"), "gemm_ex/quick_gemm_small_f32_r_NN")
+        self.assertEqual(datafile.short_case("checkin_lapack/GETRF.__float/12"), "checkin_lapack/GETRF.__float/12")
+        self.assertEqual(datafile.short_name(("gemm_ex", "gemm_small", "quick")), "gemm_ex/quick_gemm_small")
+
     def test_something_else_is_refused(self):
         self.assertRaises(ValueError, datafile.read_layout, b"\x7fELF\0" + bytes(100))
 
@@ -265,12 +281,52 @@ class SessionTest(unittest.TestCase):
                 session = Session.__new__(Session)  # without a machine to run anything on
                 session.suite = catalogue.Suite("blas", "BLAS", "gtest", {"sid": ["tests"]}, [program])
                 session.root, session.roots = "sid", Roots(folder, offline=True)
-                session.options = types.SimpleNamespace(folder=folder, seed=seed)
+                session.options = types.SimpleNamespace(folder=folder, seed=seed, complete=None)
                 path, total = session._reduce(program.data)
                 self.assertEqual(total, 100)
                 kept.append(path.read_bytes())
             self.assertEqual(kept[0], kept[2])
             self.assertNotEqual(kept[0], kept[1])
+
+
+    def make(self, folder, names, adapter=GoogleTest, **options):
+        """A session with one program that has these cases, and no machine to run anything on."""
+        session = Session.__new__(Session)
+        session.suite = catalogue.Suite("blas", "BLAS", "gtest", {"sid": ["tests"]}, [catalogue.Program("/t")])
+        session.adapter, session.target, session.scratch = adapter, "gfx90a", pathlib.Path(folder)
+        session.programs, session.unlisted, session.known = {"/t": session.suite.programs[0]}, {}, 0
+        session.options = types.SimpleNamespace(**{"shard": (0, 1), "complete": None, "folder": folder} | options)
+        session._list, session._kept_list = lambda key: names, lambda key: pathlib.Path(folder)
+        return session
+
+    def test_a_complete_set_is_what_its_expression_finds_in_all_shards(self):
+        names = [f"_/gemm.tensile/quick_gemm_{i}" for i in range(40)] + ["_/trsm.blas3/quick_trsm_1", "A.B"]
+        with tempfile.TemporaryDirectory() as folder:
+            found = []
+            for shard in range(3):
+                session = self.make(folder, names, complete="^gemm/quick_", shard=(shard, 3))
+                chosen, out = session.cases()
+                found += [name for _, name in chosen]
+                self.assertEqual((session.known, sorted(out)), (40, [("/t", "A.B"), ("/t", "_/trsm.blas3/quick_trsm_1")]))
+            self.assertEqual(sorted(found), sorted(names[:40]))
+
+    def test_a_complete_set_is_run_in_its_own_order_by_few_processes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            names = [f"case_{i:04}" for i in range(2000)]
+            session = self.make(folder, names, complete="case", seed=1)
+            batches, journal = [], types.SimpleNamespace(cases={("/t", names[0]): {"program": "/t", "seconds": 0.001}}, seconds=0.0)
+            session._run_batch = lambda batch, *rest: batches.append([name for _, name in batch])
+            session.run([("/t", name) for name in names], journal, 100, lambda *rest: None)
+            self.assertEqual(batches, [names[1:]])
+
+    def test_a_list_too_long_for_a_command_line_goes_through_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            session = self.make(folder, [])
+            self.assertEqual(session._selecting(["a", "b"]), ["--gtest_filter=a:b", "--gtest_color=no"])
+            names = [f"{i:0100}" for i in range(5000)]
+            flag, _, file = session._selecting(names)[0].partition("=")
+            self.assertEqual(flag, "--gtest_flagfile")
+            self.assertEqual(pathlib.Path(file).read_text(), f"--gtest_filter={':'.join(names)}\n--gtest_color=no\n")
 
 
 class Execution(unittest.TestCase):
@@ -292,6 +348,12 @@ class Execution(unittest.TestCase):
                          {"quick/gemm.blas3/f32_r_NN_1": PASSED, "TypedTest/0.Adds": FAILED, "A.Skips": SKIPPED})
         self.assertIn("wrong: 1 != 2", results["TypedTest/0.Adds"][1])
         self.assertEqual(rest, [])
+
+    def test_what_a_talkative_program_prints_before_the_failure_is_not_kept(self):
+        script = "echo '[ RUN      ] A.a'; seq 30; printf 'x.cc:7: Failure\\nwrong\\n[  FAILED  ] A.a (5 ms)\\n'"
+        results, _ = self.run_batch(script, ["A.a"])
+        self.assertIn("x.cc:7: Failure\nwrong", results["A.a"][1])
+        self.assertNotIn("\n3\n", results["A.a"][1])
 
     def test_a_crash_fails_its_case_and_leaves_the_others_to_run(self):
         results, rest = self.run_batch('echo "[ RUN      ] A.a"; kill -SEGV $$', ["A.a", "A.b"])
@@ -368,6 +430,19 @@ class Report(unittest.TestCase):
             self.assertIn("1 thread, seed 0 | 1 | 1 `a` |", text)
             self.assertIn("2 threads, seed 3 | 1 | 0  |", text)
             self.assertIn("all threads, seed 0, compiled | 1 | 0  |", text)
+
+    def test_a_complete_set_has_a_table_of_its_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for shard, cases in enumerate(("ab", "c")):
+                journal = Journal(pathlib.Path(folder) / f"journals/rocblas.gfx90a.complete-12345678.shard{shard}of2.jsonl")
+                journal.begin({"root": "sid", "packages": {}, "listed": 10, "host": "arm64", "complete": "^(a|b)", "cases": 4})
+                for case in cases:
+                    journal.add("p", case, PASSED, 1.0)
+            suites = {"rocblas": catalogue.Suite("rocblas", "rocBLAS", "gtest", {}, [])}
+            text = report.text(folder, suites, Causes([]))
+            self.assertIn("| rocBLAS | gfx90a | arm64 | `^(a\\|b)` | 4 | 3 | 0 | 0 | 0 | 1 |", text)
+            self.assertIn("No case was run.", text)
+            self.assertEqual(report.text(folder, suites, Causes([]), text), text)
 
     def test_rows_of_other_machines_stay(self):
         suites = {name: catalogue.Suite(name, name.upper(), "gtest", {}, []) for name in ("fft", "blas", "rand")}

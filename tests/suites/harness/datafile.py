@@ -52,8 +52,22 @@ def choose(groups, per_group, seed):
     return sorted(set(chosen))
 
 
-def reduce(source, target, categories, per_group, seed):
-    """Writes the chosen records of `source` to `target`; returns how many records `source` has."""
+def short_name(names):
+    """How a record's case begins: function, category and test, without what differs between the libraries."""
+    function, test, category = names
+    return f"{function}/{category}_{test}"
+
+
+def short_case(case):
+    """The same for a case's own name, `_/FUNCTION.KIND/CATEGORY_TEST_…`; other names stay as they are."""
+    return re.sub(r"^_/([^./]+)\.[^/]+/", r"\1/", case)
+
+
+def reduce(source, target, categories, per_group, seed, complete=None):
+    """Writes the chosen records of `source` to `target`; returns how many records `source` has.
+
+    With `complete`, an expression, all records whose short names it finds are chosen.
+    """
     with open(source, "rb") as file:
         data = memoryview(file.read())
     layout = read_layout(bytes(data[:1 << 16]))
@@ -63,8 +77,11 @@ def reduce(source, target, categories, per_group, seed):
         at = begin + number * layout.record_bytes
         groups.setdefault(bytes(data[at:at + 3 * NAME_BYTES]), []).append(number)
     total = sum(len(places) for places in groups.values())
+    start = Layout(0, 0, 0)
     kept = {names: places for names, places in groups.items()
-            if names[2 * NAME_BYTES:].split(b"\0")[0].decode() in categories}
+            if (re.search(complete, short_name(names_of(names, start))) if complete else names_of(names, start)[2] in categories)}
+    if complete:
+        per_group = max(map(len, kept.values()), default=1)
     with open(target, "wb") as file:
         file.write(data[:layout.header_bytes])
         for number in choose(kept, per_group, seed):

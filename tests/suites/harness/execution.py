@@ -1,4 +1,5 @@
 """Runs batches of cases and writes what became of each into the journal."""
+import re
 import time
 
 from .journal import FAILED, PASSED, SKIPPED, SLOW
@@ -68,7 +69,9 @@ class Batch:
 
     def detail(self):
         lines = [line.rstrip()[:300] for line in self.output if line.strip() and "[  FAILED  ]" not in line]
-        return "\n".join(lines[:DETAIL_LINES])
+        # Programs that say much about themselves come to the point late.
+        first = next((place for place, line in enumerate(lines) if re.search(r": Failure$|\berror\b", line)), 0)
+        return "\n".join(lines[min(first, max(0, len(lines) - DETAIL_LINES)):][:DETAIL_LINES])
 
     def overdue(self, now, run):
         if time.monotonic() > self.deadline:

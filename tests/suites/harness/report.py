@@ -123,15 +123,32 @@ def variants(folder, suites):
     return lines
 
 
+def complete_sets(folder, suites):
+    """Sets of which every case was to be run."""
+    lines = []
+    for suite in suites.values():
+        for target in catalogue.MODELS:
+            parts = (pathlib.Path(folder) / "journals").glob(f"{suite.name}.{target}.complete-*.jsonl")
+            for name in sorted({re.sub(r"\.shard\d+of\d+", "", path.name) for path in parts}):
+                journal = read_whole(pathlib.Path(folder) / "journals" / name)
+                counts, header = journal.counts(), journal.header
+                missing = header["cases"] - sum(counts.values())
+                lines.append(f"| {suite.title} | {target} | {header['host']} | `{header['complete'].replace('|', chr(92) + '|')}` | {header['cases']} | "
+                             f"{counts[PASSED]} | {counts[FAILED]} | {counts[SLOW]} | {counts[SKIPPED]} | {missing} |")
+    return lines
+
+
 def text(folder, suites, causes, before=""):
     """`before`: the document as it is, whose rows without a journal here are kept."""
     rows = rows_of(folder, suites)
     judged = {(row["suite"].title, row["target"]) for row in rows}
-    varied = variants(folder, suites)
+    varied, whole_sets = variants(folder, suites), complete_sets(folder, suites)
     tables = (("Results", "suite | target | host | packages | run | passed | failed | too slow | skipped | left out | "
                "of those that ended, passed", results_table(rows, causes), judged, "No case was run."),
               ("Failures and their causes", "suite | target | cases | cause | why", failures_table(rows, causes), judged,
                "No case failed."),
+              ("Complete sets", "suite | target | host | set | cases | passed | failed | too slow | skipped | not run",
+               whole_sets, {about(row) for row in whole_sets}, "No set was run completely."),
               ("One thread, two threads, other seeds, compiled", "suite | target | engine | cases compared | different",
                varied, {about(row) for row in varied}, "No variant was run."))
     parts = []

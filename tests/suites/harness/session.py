@@ -1,6 +1,8 @@
 """A suite on a target: finds its programs and cases, then runs the selection until the budget is spent."""
 import hashlib
+import os
 import pathlib
+import re
 import time
 
 from . import catalogue, datafile, selection
@@ -13,6 +15,18 @@ from .roots import Machine, Skipped, architecture, default_environment, mount
 LISTING_SECONDS = 1800
 # A program that dies so often before its first case, one time after the other, is not started again.
 DEAD_STARTS = 3
+# What the kernel takes as one argument, less some.
+ARGUMENT_BYTES = 120_000
+# How many times the usual number of cases, and for how much longer, one process runs of a complete set: a program with
+# two hundred thousand cases takes long to start.
+COMPLETE_BATCHES = 40
+
+
+def put(path, text):
+    """Writes a file that other shards may read at the same time."""
+    new = path.with_name(f"{path.name}.{os.getpid()}")
+    new.write_text(text)
+    new.replace(path)
 
 
 class Session:
@@ -23,6 +37,7 @@ class Session:
         self.adapter = ADAPTERS[suite.adapter]
         self.dead_starts = {}
         self.unlisted = {}  # programs that did not say what cases they have -> why
+        self.known = 0  # cases that are not left out, of all shards
         self.root = self._choose_root()
         self.scratch = pathlib.Path(options.folder) / "scratch"
         self.scratch.mkdir(parents=True, exist_ok=True)
@@ -79,14 +94,19 @@ class Session:
         source = self.roots.programs(self.root, data["path"], executable=False)
         if not source:
             raise Skipped(f"no data file in the {self.root} root matches {data['path']}")
-        digest = hashlib.sha256(repr((source, data, self.options.seed, sorted(self.versions().items()))).encode()).hexdigest()[:16]
+        parts = (source, data, self.options.seed, sorted(self.versions().items()))
+        if self.options.complete:
+            parts = (*parts, self.options.complete)
+        digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
         kept = pathlib.Path(self.options.folder) / "data" / f"{self.suite.name}.{digest}"
         count = kept.with_name(kept.name + ".count")
         if not count.exists():
             kept.parent.mkdir(parents=True, exist_ok=True)
-            total = datafile.reduce(f"{self.roots.path(self.root)}{source[0]}", kept, data["categories"],
-                                    data["per_group"], self.options.seed)
-            count.write_text(str(total))
+            new = kept.with_name(f"{kept.name}.{os.getpid()}")
+            total = datafile.reduce(f"{self.roots.path(self.root)}{source[0]}", new, data["categories"],
+                                    data["per_group"], self.options.seed, self.options.complete)
+            new.replace(kept)
+            put(count, str(total))
         return kept, int(count.read_text())
 
     # --- Cases.
@@ -96,7 +116,7 @@ class Session:
         return sum(self.data[key][1] if key in self.data else len(self._list(key)) for key in self.programs)
 
     def cases(self, note=lambda done, total: None):
-        """All (program, case) pairs, and those left out by the suite's file, with the reason.
+        """The (program, case) pairs of the shard, and those left out by the suite's file, with the reason.
 
         note(done, total) is called before a program is started only to list its cases, which may take long.
         """
@@ -106,9 +126,13 @@ class Session:
                 note(place, len(self.programs))
             for case in self._list(key):
                 why = catalogue.left_out(program, self.target, case)
+                if self.options.complete and not re.search(self.options.complete, datafile.short_case(case)):
+                    why = "not of the set"
                 if why:
                     out[key, case] = why
-                elif selection.in_shard(f"{key} {case}", *self.options.shard):
+                    continue
+                self.known += 1
+                if selection.in_shard(f"{key} {case}", *self.options.shard):
                     chosen.append((key, case))
         if self.unlisted and len(self.unlisted) == len(self.programs):
             raise Skipped(next(iter(self.unlisted.values())))
@@ -132,7 +156,7 @@ class Session:
                 self.unlisted[key] = str(reason)
                 return []
             kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_text("\n".join(self.adapter.parse_listing(text)))
+            put(kept, "\n".join(self.adapter.parse_listing(text)))
         return kept.read_text().split("\n") if kept.exists() and kept.stat().st_size else []
 
     def _output(self, key):
@@ -166,13 +190,27 @@ class Session:
         """Runs what the journal does not have until `budget` seconds are spent, earlier runs included."""
         tally, places = Tally(journal), {case: place for place, case in enumerate(chosen)}
         deadline = time.monotonic() + budget - journal.seconds
-        for cases in selection.order(chosen, self.options.seed, self._pattern, self._size):
+        # A complete set is run in its own order, many cases in one process.
+        rounds = [chosen] if self.options.complete else selection.order(chosen, self.options.seed, self._pattern, self._size)
+        more = COMPLETE_BATCHES if self.options.complete and self.suite.batch_cases > 1 else 1
+        for cases in rounds:
             todo = [case for case in cases if case not in journal.cases]
-            for batch in selection.batches(todo, self.suite.batch_seconds, tally.mean, places, self.suite.batch_cases):
+            for batch in selection.batches(todo, self.suite.batch_seconds * more, tally.mean, places, self.suite.batch_cases * more):
                 if time.monotonic() > deadline:
                     return
                 self._run_batch(batch, journal, tally, deadline)
                 progress(self, journal)
+
+    def _selecting(self, names):
+        """Arguments that run these cases; a list that is too long for a command line goes through a file."""
+        if not self.adapter.listing:
+            return []
+        arguments = self.adapter.selecting(names)
+        if max(map(len, arguments)) <= ARGUMENT_BYTES or not hasattr(self.adapter, "argument_file"):
+            return arguments
+        file = self.scratch / f"arguments.{self.suite.name}.{self.target}.{self.options.shard[0]}"
+        file.write_text("\n".join(arguments) + "\n")
+        return [self.adapter.argument_file + str(file)]
 
     def _run_batch(self, batch, journal, tally, deadline):
         key, names = batch[0][0], [name for _, name in batch]
@@ -187,7 +225,7 @@ class Session:
         log_path.parent.mkdir(parents=True, exist_ok=True)
         while names and time.monotonic() < deadline and self.dead_starts.get(key, 0) < DEAD_STARTS:
             started, before = time.monotonic(), len(names)
-            arguments = self.adapter.selecting(names) if self.adapter.listing else []
+            arguments = self._selecting(names)
             with open(log_path, "w") as log:
                 batch = Batch(self.command(key, arguments), self.environment(key), self.scratch, limits,
                               self.adapter, names, record, log, deadline)
