@@ -425,6 +425,7 @@ class Report(unittest.TestCase):
             causes = Causes([{"cases": ["b"], "cause": "needs", "text": "images"}])
             text = report.text(folder, suites, causes)
             self.assertIn("| rocBLAS | gfx90a | arm64 | sid 6.4.4-4 | 5 | 2 | 2 (1 explained) | 1 | 1 | 4 | 50.00 % |", text)
+            self.assertIn("| gfx90a | 1 | 5 | 2 | 2 | 1 | 50.00 % |", text)
             self.assertIn("| rocBLAS | gfx90a | `b` | needs | images |", text)
             self.assertIn("`c` | not known", text)
             self.assertIn("1 thread, seed 0 | 1 | 1 `a` |", text)

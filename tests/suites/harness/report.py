@@ -138,6 +138,22 @@ def complete_sets(folder, suites):
     return lines
 
 
+def totals(rows):
+    """Sums over the rows of the first table, one line a target."""
+    sums = {}
+    for row in rows:
+        cells = [cell.strip() for cell in row.split("|")[1:-1]]
+        counts = [int(cell.split()[0]) for cell in cells[4:8]]
+        sums.setdefault(cells[1], []).append(counts)
+    lines = []
+    for target in catalogue.MODELS:
+        if target in sums:
+            run, passed, failed, slow = map(sum, zip(*sums[target]))
+            share = f"{100 * passed / (passed + failed):.2f} %" if passed + failed else "-"
+            lines.append(f"| {target} | {len(sums[target])} | {run} | {passed} | {failed} | {slow} | {share} |")
+    return lines
+
+
 def text(folder, suites, causes, before=""):
     """`before`: the document as it is, whose rows without a journal here are kept."""
     rows = rows_of(folder, suites)
@@ -156,6 +172,10 @@ def text(folder, suites, causes, before=""):
         whole = in_order(fresh + [row for row in section(before, heading) if about(row) not in replaced], suites)
         rule = "|" + "---|" * len(columns.split(" | "))
         parts.append("\n".join([f"## {heading}", "", *([f"| {columns} |", rule, *whole] if whole else [none])]))
+        if heading == "Results" and whole:
+            columns = "target | suites | run | passed | failed | too slow | of those that ended, passed"
+            rule = "|" + "---|" * len(columns.split(" | "))
+            parts.append("\n".join(["## By target", "", f"| {columns} |", rule, *totals(whole)]))
     return "\n\n".join(parts)
 
 
