@@ -25,6 +25,28 @@ std::string cut(const std::string& text, size_t cells) {
   return out + "…";
 }
 
+// FILE:LINE or FILE:LINE-LINE, of which the end says most.
+bool is_place(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  return colon != std::string::npos && colon + 1 < text.size() &&
+         text.find_first_not_of("0123456789-", colon + 1) == std::string::npos;
+}
+
+// Blanks at the begin, an ellipsis, and as many of the last cells as there is room for.
+std::string cut_begin(const std::string& text, size_t cells) {
+  size_t width = display_width(text);
+  if (width <= cells) return text;
+  const size_t blanks = std::min(text.find_first_not_of(' '), cells - 1);
+  width -= blanks;
+  size_t at = blanks;
+  while (width + blanks + 1 > cells && at < text.size()) {
+    ++at;
+    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) ++at;
+    --width;
+  }
+  return text.substr(0, blanks) + "…" + text.substr(at);
+}
+
 }  // namespace
 
 void Table::add(std::vector<std::string> cells) {
@@ -58,7 +80,8 @@ std::string Table::text(size_t columns) const {
   const auto append_row = [&](const auto& cell_of) {
     std::string line;
     for (size_t c = 0; c < columns_.size(); ++c) {
-      const std::string cell = cut(cell_of(c), widths[c]);
+      const std::string text = cell_of(c);
+      const std::string cell = is_place(text) ? cut_begin(text, widths[c]) : cut(text, widths[c]);
       const std::string padding(widths[c] - display_width(cell), ' ');
       if (c != 0) line.append(kGap, ' ');
       line += columns_[c].align == Align::kRight ? padding + cell : cell + padding;

@@ -26,6 +26,16 @@ TEST(Table, ShrinksOnlyTheColumnThatMay) {
   EXPECT_NE(text.find("      7\n"), std::string::npos);
 }
 
+TEST(Table, KeepsTheEndOfPlaces) {
+  Table table({{"  WHERE", Align::kLeft, true}, {"COUNT", Align::kRight}});
+  table.add({"  länge/kernels.hip:1234", "7"});
+  table.add({"  a.hip:1", "70"});
+  EXPECT_EQ(table.text(20),
+            "  WHERE        COUNT\n"
+            "  …s.hip:1234      7\n"
+            "  a.hip:1         70\n");
+}
+
 TEST(Table, MeasuresUtf8ByCells) {
   Table table({{"A"}, {"B"}});
   table.add({"ü", "x"});
