@@ -176,6 +176,7 @@ TEST(Demangle, ShowsWhatAProgrammerWrote) {
   EXPECT_EQ(short_name("_Z4vaddPKfS0_Pfi"), "vadd");
   EXPECT_EQ(short_name("_Z4vaddIfEvPKT_S2_PS0_i"), "vadd<float>");
   EXPECT_EQ(short_name("_ZN2ns4scanIfLi256EEEvPFivE"), "ns::scan<float, 256>");
+  EXPECT_EQ(short_name("_ZNK2ns5IndexcvjEv"), "ns::Index::operator unsigned int");
   EXPECT_EQ(short_name("plain"), "plain");
 }
 

@@ -11,6 +11,11 @@ std::string_view without_kd(std::string_view name) {
   return name.ends_with(".kd") ? name.substr(0, name.size() - 3) : name;
 }
 
+// "operator", "ns::Index::operator"
+bool is_operator(std::string_view name) {
+  return name == "operator" || name.ends_with("::operator");
+}
+
 }  // namespace
 
 std::string demangle(std::string_view name) {
@@ -50,7 +55,10 @@ std::string short_name(std::string_view name) {
     const char c = text[i];
     if (c == '(' || c == '<') ++depth;
     if (c == ')' || c == '>') --depth;
-    if (c == ' ' && depth == 0) begin = i + 1;
+    if (c != ' ' || depth != 0) continue;
+    // What follows is the type that is converted to: "ns::Index::operator unsigned int".
+    if (is_operator(text.substr(begin, i - begin))) break;
+    begin = i + 1;
   }
   return std::string(text.substr(begin, end - begin));
 }
