@@ -18,6 +18,7 @@ import fnmatch
 import hashlib
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -61,6 +62,10 @@ def parse_arguments():
     options = parser.parse_args()
     index, _, count = options.shard.partition("/")
     options.shard = (int(index), int(count or 1))
+    try:
+        re.compile(options.complete or "")
+    except re.error as error:
+        parser.error(f"--complete: {options.complete}: {error}; use an expression of Python's")
     options.build = options.build.resolve()
     options.source = SOURCE
     options.folder = pathlib.Path(os.environ.get("WAVETAP_SUITES", options.build / "suites")).resolve()
