@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/allowed_cpus.h"
 #include "base/check.h"
 #include "emu/code_cache.h"
 #include "emu/guest_read.h"
@@ -58,7 +59,7 @@ constexpr int kNapDoublings = 4;
 
 int worker_count(const EngineOptions& options) {
   if (options.threads > 0) return options.threads;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return allowed_cpus();
 }
 
 // The application's signal handlers must not run on our threads.

@@ -10,7 +10,7 @@ namespace wavetap::emu {
 class Compiler;  // compiler.h
 
 struct EngineOptions {
-  int threads = 0;                     // worker threads; 0 = one per core
+  int threads = 0;                     // worker threads; 0 = one per allowed core
   uint64_t seed = 0;                   // non-zero: permutes workgroup and wave order
   uint64_t watchdog_instructions = 0;  // per wave, 0 = no limit
   // Waves that all sleep are given time, because somebody else may change what they wait for. Where

@@ -7,6 +7,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "base/allowed_cpus.h"
 #include "emu/exec.h"
 #include "isa/program.h"
 #include "replay/device_file.h"
@@ -82,7 +83,7 @@ void for_each_on_threads(size_t count, unsigned threads, Work&& work, Progress&&
       work(i);
     }
   };
-  if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+  if (threads == 0) threads = static_cast<unsigned>(allowed_cpus());
   std::vector<std::thread> others;
   for (size_t i = 1; i < std::min<size_t>(threads, count); ++i)
     others.emplace_back([&] { take([](size_t) {}); });
