@@ -53,7 +53,10 @@ constinit std::vector<Reader>* g_readers = nullptr;  // under its lock
 void note_reader(const Reader& reader) {
   const Locked locked(g_readers_lock);
   if (g_readers == nullptr) g_readers = new (std::nothrow) std::vector<Reader>;
-  if (g_readers != nullptr) g_readers->push_back(reader);
+  if (g_readers == nullptr) return;
+  // One that went in a way that we do not see has left its handle to this one.
+  std::erase_if(*g_readers, [&](const Reader& one) { return one.handle == reader.handle; });
+  g_readers->push_back(reader);
 }
 
 void forget_reader(uint64_t handle) {
