@@ -14,13 +14,16 @@ budget adds to the smaller one's cases. Exit status 0: no failure without a know
 could be run.
 """
 import argparse
+import contextlib
 import fnmatch
 import hashlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
 from harness import catalogue, report
 from harness.causes import Causes
@@ -145,11 +148,26 @@ def run_case(options, suites):
         near = [name for _, name in chosen if options.case in name][:10]
         sys.exit(f"run.py: {options.case}: no such case" + (f"; there are {' '.join(near)}" if near else ""))
     path, name = found[0]
-    extra = {key: str(pathlib.Path(value).resolve()) for key in ("counters", "trace") if (value := getattr(options, key))}
-    arguments = session.adapter.selecting([name]) if session.adapter.listing else []
-    command = session.command(path, arguments, **extra)
-    print(" ".join(command), flush=True)
-    return subprocess.run(command, env=session.environment(path)).returncode
+    wanted = {key: value for key in ("counters", "trace") if (value := getattr(options, key))}
+    with outputs(wanted, session.scratch) as extra:
+        arguments = session.adapter.selecting([name]) if session.adapter.listing else []
+        command = session.command(path, arguments, **extra)
+        print(" ".join(command), flush=True)
+        return subprocess.run(command, env=session.environment(path)).returncode
+
+
+@contextlib.contextmanager
+def outputs(wanted, scratch):
+    """Paths to write to in place of `wanted`, which get what was written there.
+
+    The program sees only the root and the folders that are bound into it, among them `scratch`.
+    """
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        yield {key: f"{folder}/{pathlib.Path(value).name}" for key, value in wanted.items()}
+        for value in wanted.values():
+            made = pathlib.Path(folder) / pathlib.Path(value).name
+            if made.exists():
+                shutil.move(made, value)
 
 
 def run_all(options, suites):

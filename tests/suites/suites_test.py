@@ -14,6 +14,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import run  # noqa: E402
 from harness import catalogue, datafile, report, selection  # noqa: E402
 from harness.adapters import BackendOps, ExitStatus, GoogleTest, Magma, Thrust  # noqa: E402
 from harness.causes import Causes  # noqa: E402
@@ -327,6 +328,17 @@ class SessionTest(unittest.TestCase):
             flag, _, file = session._selecting(names)[0].partition("=")
             self.assertEqual(flag, "--gtest_flagfile")
             self.assertEqual(pathlib.Path(file).read_text(), f"--gtest_filter={':'.join(names)}\n--gtest_color=no\n")
+
+
+class OneCase(unittest.TestCase):
+    def test_counters_and_traces_are_written_where_the_root_is_and_moved(self):
+        with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory() as elsewhere:
+            wanted = {"counters": f"{elsewhere}/c.json", "trace": f"{elsewhere}/t.wt"}
+            with run.outputs(wanted, scratch) as extra:
+                self.assertTrue(all(path.startswith(scratch) for path in extra.values()))
+                pathlib.Path(extra["counters"]).write_text("{}")  # and no trace: the program did not get so far
+            self.assertEqual(os.listdir(elsewhere), ["c.json"])
+            self.assertEqual(os.listdir(scratch), [])
 
 
 class Execution(unittest.TestCase):
