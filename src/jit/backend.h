@@ -13,6 +13,21 @@
 
 namespace wavetap::jit {
 
+// A bit for every register that somebody may read (liveness.h): vector registers, and scalar ones up to VCC.
+struct LiveRegisters {
+  uint64_t rows[8];
+  uint64_t slots[2];
+
+  void set_row(uint32_t reg) {
+    if (reg < 512) rows[reg / 64] |= uint64_t{1} << reg % 64;
+  }
+  void set_slot(uint32_t at) {
+    if (at < 128) slots[at / 64] |= uint64_t{1} << at % 64;
+  }
+  bool has_row(uint32_t reg) const { return reg >= 512 || (rows[reg / 64] >> reg % 64 & 1) != 0; }
+  bool has_slot(uint32_t at) const { return at >= 128 || (slots[at / 64] >> at % 64 & 1) != 0; }
+};
+
 // A place in a program, and what is behind it.
 struct BlockRequest {
   const isa::Inst* insts;      // the program's, all of them
@@ -20,6 +35,7 @@ struct BlockRequest {
   int32_t first;               // the place
   const uint8_t* is_ordinary;  // from `first` on: its handler is the one its operation has
   const uint8_t* ends_turn;    // likewise: waves wait for each other before it (emu/lds_reuse.h)
+  const LiveRegisters* live;   // likewise: before it, and one more at the end; null: all are kept
   int32_t known;               // how many these tell of; the block has no more
   bool wave64;
   bool is_verified;  // the block must be such that it can be done twice (verify.h)

@@ -64,6 +64,11 @@ BlockKey key_of(const BlockRequest& request, std::string_view maker) {
     add(hash, request.insts[request.first + i]);
     hash.all(request.is_ordinary[i], request.ends_turn[i]);
   }
+  hash.add(uint64_t{request.live != nullptr});
+  for (int32_t i = 0; request.live != nullptr && i <= request.known; ++i) {
+    for (const uint64_t word : request.live[i].rows) hash.add(word);
+    for (const uint64_t word : request.live[i].slots) hash.add(word);
+  }
   return hash.key();
 }
 

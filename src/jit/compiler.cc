@@ -14,6 +14,7 @@
 #include "emu/lower.h"
 #include "jit/backend.h"
 #include "jit/block_key.h"
+#include "jit/liveness.h"
 #include "jit/object_cache.h"
 #include "jit/request.h"
 #include "jit/verify.h"
@@ -115,7 +116,9 @@ class Compiler::Impl {
   };
   Made make_block(const Wanted& wanted) {
     if (backend_ == nullptr && !open_library()) return give_up();
-    const Request request(*wanted.code, wanted.index, options_.verifies);
+    // Verified blocks are compared register by register.
+    const Liveness* liveness = options_.verifies ? nullptr : &liveness_of(wanted.code);
+    const Request request(*wanted.code, wanted.index, options_.verifies, liveness);
     CompiledBlock block;
     const BlockKey key = key_of(request.get(), maker_);
     if (const std::vector<std::byte> kept = cache_.find(key);
@@ -130,6 +133,15 @@ class Compiler::Impl {
     if (!backend_->load(object, &block)) return {};
     cache_.keep(key, object);
     return {publish(wanted, block), false};
+  }
+
+  // Hot places of a program come one after the other.
+  const Liveness& liveness_of(const std::shared_ptr<const emu::LoweredCode>& code) {
+    if (liveness_ == nullptr || seen_.lock() != code) {
+      liveness_ = std::make_unique<Liveness>(code->program());
+      seen_ = code;
+    }
+    return *liveness_;
   }
 
   size_t publish(const Wanted& wanted, const CompiledBlock& block) {
@@ -182,6 +194,8 @@ class Compiler::Impl {
   const Backend* backend_ = nullptr;
   std::string maker_;  // part of every key
   ObjectCache cache_;
+  std::unique_ptr<const Liveness> liveness_;  // of `seen_`
+  std::weak_ptr<const emu::LoweredCode> seen_;
 };
 
 Compiler::Compiler(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}

@@ -158,7 +158,8 @@ TEST(BlockKeys, DependOnEverything) {
   isa::Inst insts[2];
   const uint8_t ordinary[2] = {1, 1};
   uint8_t ends_turn[2] = {0, 0};
-  BlockRequest request{insts, 2, 0, ordinary, ends_turn, 2, true, false};
+  LiveRegisters live[3] = {};
+  BlockRequest request{insts, 2, 0, ordinary, ends_turn, live, 2, true, false};
   const BlockKey key = key_of(request, "maker");
   EXPECT_EQ(key_of(request, "maker"), key);
   EXPECT_FALSE(key_of(request, "other") == key);
@@ -168,6 +169,13 @@ TEST(BlockKeys, DependOnEverything) {
   ends_turn[1] = 1;
   EXPECT_FALSE(key_of(request, "maker") == key);
   ends_turn[1] = 0;
+  live[2].set_row(70);
+  EXPECT_FALSE(key_of(request, "maker") == key);
+  live[2] = {};
+  request.live = nullptr;
+  EXPECT_FALSE(key_of(request, "maker") == key);
+  request.live = live;
+  EXPECT_EQ(key_of(request, "maker"), key);
   insts[1].src[2].imm = 1;
   EXPECT_FALSE(key_of(request, "maker") == key);
 }

@@ -157,58 +157,130 @@ std::string moving_text(const Moving& one, bool is_new) {
   return text.find(" v3") != std::string::npos ? kIntoMemory + text : text;
 }
 
-class RandomBlocks : public testing::TestWithParam<emu::Configuration> {};
+// Instructions from everywhere; `with_exec`: EXEC changes, too.
+class RandomBlocks : public testing::TestWithParam<emu::Configuration> {
+ protected:
+  RandomBlocks() {
+    std::mt19937 choice(7);
+    for (const VopEncoding encoding : emu::kVopEncodings)
+      for (const Variant& variant : variants_of(encoding)) {
+        const bool is_plain = &variant == variants_of(encoding).data();
+        if (!is_plain && choice() % 3 != 0) continue;
+        for (const emu::VopSwept& swept : emu::sweep_vop(shape_, encoding, variant.fields))
+          // Swapping and indexing by M0 fault or reach far; handlers do both in any case.
+          if (swept.swept.name.find("movrel") == std::string::npos)
+            (is_plain ? plain_ : modified_).push_back(swept);
+      }
+  }
+  std::vector<std::byte> some_code(bool with_exec);
+  void prepare(uint32_t seed);
+
+  const emu::Shape shape_{GetParam().target, GetParam().wave64};
+  std::vector<emu::VopSwept> plain_;
+  std::vector<emu::VopSwept> modified_;
+  std::mt19937 random_{GetParam().target.major * 100u + GetParam().target.minor};
+  TwinMachines machines_{{.target = shape_.target, .wave64 = shape_.wave64}};
+};
 INSTANTIATE_TEST_SUITE_P(Targets, RandomBlocks, testing::ValuesIn(emu::kConfigurations),
                          emu::configuration_name);
 
+std::vector<std::byte> RandomBlocks::some_code(bool with_exec) {
+  static constexpr const char* kExec[] = {"s_or_BITS EXEC, EXEC, MASK", "s_mov_BITS EXEC, -1",
+                                          "s_and_saveexec_BITS MASK, VCC",
+                                          "s_xor_BITS EXEC, EXEC, MASK"};
+  const bool is_new = shape_.target.major >= 11;
+  const std::vector<Moving> described = described_on(shape_.target);
+  std::vector<std::byte> code;
+  const auto add = [&](const std::vector<std::byte>& bytes) {
+    code.insert(code.end(), bytes.begin(), bytes.end());
+  };
+  const auto add_text = [&](const std::string& text) {
+    add(emu::assemble(text, shape_.target, shape_.wave64));
+  };
+  const auto spell = [&](std::string text) {
+    const bool wave64 = shape_.wave64;
+    const std::pair<const char*, const char*> words[] = {{"EXEC", wave64 ? "exec" : "exec_lo"},
+                                                         {"VCC", wave64 ? "vcc" : "vcc_lo"},
+                                                         {"MASK", wave64 ? "s[26:27]" : "s26"},
+                                                         {"BITS", wave64 ? "b64" : "b32"}};
+    for (const auto& [from, to] : words)
+      for (size_t at; (at = text.find(from)) != std::string::npos;)
+        text.replace(at, std::string(from).size(), to);
+    return text;
+  };
+  for (int i = 0; i < kInstructions; ++i) {
+    // Those by descriptors read everything, as far as liveness goes.
+    const uint32_t family = random_() % (with_exec ? 8 : 9);
+    if (with_exec && random_() % 8 == 0) add_text(spell(kExec[random_() % std::size(kExec)]));
+    if (family < 2) add_text(kScalars[random_() % std::size(kScalars)]);
+    else if (family == 2) add_text(moving_text(kMoving[random_() % std::size(kMoving)], is_new));
+    else if (family == 8) add_text(moving_text(described[random_() % described.size()], is_new));
+    else if (family == 3) add(modified_[random_() % modified_.size()].swept.code);
+    else add(vary(plain_[random_() % plain_.size()], shape_, random_));
+  }
+  add_text("s_endpgm");
+  return code;
+}
+
+void RandomBlocks::prepare(uint32_t seed) {
+  machines_.fill(seed, seed % 2 == 0 ? Bits::kNans : seed % 4 == 1 ? Bits::kTame : Bits::kAny);
+  for (emu::TestMachine* machine : {&machines_.plain, &machines_.native}) {
+    machine->wave.set_s64(20, emu::TestMachine::kData);
+    machine->wave.s[isa::slot::kM0] = ~0u;
+    set_resources(*machine, shape_.target.major);
+  }
+}
+
 TEST_P(RandomBlocks, AreTheSameCompiledAndInterpreted) {
-  const emu::Shape shape{GetParam().target, GetParam().wave64};
-  std::vector<emu::VopSwept> all;
-  std::vector<emu::VopSwept> modified;
-  std::mt19937 choice(7);
-  for (const VopEncoding encoding : emu::kVopEncodings)
-    for (const Variant& variant : variants_of(encoding)) {
-      const bool is_plain = &variant == variants_of(encoding).data();
-      if (!is_plain && choice() % 3 != 0) continue;
-      for (const emu::VopSwept& swept : emu::sweep_vop(shape, encoding, variant.fields))
-        // Swapping and indexing by M0 fault or reach far; handlers do both in any case.
-        if (swept.swept.name.find("movrel") == std::string::npos)
-          (is_plain ? all : modified).push_back(swept);
-    }
-  const bool is_new = shape.target.major >= 11;
-  const std::vector<Moving> described = described_on(shape.target);
-  std::mt19937 random(GetParam().target.major * 100u + GetParam().target.minor);
-  TwinMachines machines({.target = shape.target, .wave64 = shape.wave64});
   for (int block = 0; block < kBlocks; ++block) {
-    std::vector<std::byte> code;
-    const auto add = [&](const std::vector<std::byte>& bytes) {
-      code.insert(code.end(), bytes.begin(), bytes.end());
-    };
-    for (int i = 0; i < kInstructions; ++i) {
-      const uint32_t family = random() % 9;
-      const auto add_text = [&](const std::string& text) {
-        add(emu::assemble(text, shape.target, shape.wave64));
-      };
-      if (family < 2) add_text(kScalars[random() % std::size(kScalars)]);
-      else if (family == 2) add_text(moving_text(kMoving[random() % std::size(kMoving)], is_new));
-      else if (family == 8) add_text(moving_text(described[random() % described.size()], is_new));
-      else if (family == 3) add(modified[random() % modified.size()].swept.code);
-      else add(vary(all[random() % all.size()], shape, random));
-    }
-    add(emu::assemble("s_endpgm", shape.target, shape.wave64));
-    const emu::LoweredCode* plain = machines.plain.load_code(code);
-    const emu::LoweredCode* native = machines.native.load_code(code);
-    ASSERT_TRUE(machines.publish(*native, 0));
+    const std::vector<std::byte> code = some_code(/*with_exec=*/false);
+    const emu::LoweredCode* plain = machines_.plain.load_code(code);
+    const emu::LoweredCode* native = machines_.native.load_code(code);
+    ASSERT_TRUE(machines_.publish(*native, 0));
     for (uint32_t seed = 1; seed <= kStates; ++seed) {
-      machines.fill(seed, seed % 2 == 0 ? Bits::kNans : seed % 4 == 1 ? Bits::kTame : Bits::kAny);
-      for (emu::TestMachine* machine : {&machines.plain, &machines.native}) {
-        machine->wave.set_s64(20, emu::TestMachine::kData);
-        machine->wave.s[isa::slot::kM0] = ~0u;
-        set_resources(*machine, shape.target.major);
-      }
-      machines.run_loaded(*plain, *native);
-      ASSERT_EQ(machines.difference(), "") << "block " << block << ", state " << seed;
+      prepare(seed);
+      machines_.run_loaded(*plain, *native);
+      ASSERT_EQ(machines_.difference(), "") << "block " << block << ", state " << seed;
     }
+  }
+}
+
+// What the code does to memory, that is, as its registers are not all kept.
+TEST_P(RandomBlocks, DoTheSameWithoutResultsThatNobodyReads) {
+  for (int block = 0; block < kBlocks / 2; ++block) {
+    const std::vector<std::byte> code = some_code(/*with_exec=*/true);
+    const emu::LoweredCode* plain = machines_.plain.load_code(code);
+    const emu::LoweredCode* native = machines_.native.load_code(code);
+    const Liveness liveness(native->program());
+    ASSERT_TRUE(machines_.publish(*native, 0, &liveness));
+    for (uint32_t seed = 1; seed <= kStates; ++seed) {
+      prepare(seed);
+      machines_.run_loaded(*plain, *native);
+      ASSERT_EQ(machines_.difference_outside(), "") << "block " << block << ", state " << seed;
+    }
+  }
+}
+
+// At any place, in lanes that are on.
+TEST_P(RandomBlocks, DoNotDependOnRegistersThatAreSaidToBeDead) {
+  constexpr int kPrograms = 60;
+  for (int program = 0; program < kPrograms; ++program) {
+    const std::vector<std::byte> code = some_code(/*with_exec=*/true);
+    const emu::LoweredCode* plain = machines_.plain.load_code(code);
+    const emu::LoweredCode* native = machines_.native.load_code(code);
+    const Liveness liveness(native->program());
+    prepare(static_cast<uint32_t>(program));
+    machines_.run_loaded(*plain, *native, 1 + random_() % kInstructions);
+    emu::Wave& wave = machines_.native.wave;
+    if (wave.state != emu::WaveState::kRunning) continue;
+    const LiveRegisters& live = liveness.from(wave.pc)[0];
+    for (uint32_t reg = 0; reg < wave.vgpr_count; ++reg)
+      if (!live.has_row(reg))
+        emu::for_each_lane(wave.exec(), [&](int lane) { wave.vrow(reg)[lane] ^= 0x5a5a5a5a; });
+    for (uint32_t at = 0; at <= isa::slot::kVccHi; ++at)
+      if (!live.has_slot(at)) wave.s[at] ^= 0x5a5a5a5a;
+    machines_.go_on(100000);
+    ASSERT_EQ(machines_.difference_outside(), "") << "program " << program;
   }
 }
 

@@ -4,7 +4,8 @@
 
 namespace wavetap::jit {
 
-Request::Request(const emu::LoweredCode& code, int32_t first, bool is_verified) {
+Request::Request(const emu::LoweredCode& code, int32_t first, bool is_verified,
+                 const Liveness* liveness) {
   const isa::Program& program = code.program();
   const int32_t known = std::min(program.size() - first, kLongestBlock);
   // What lowering refused raises a fault.
@@ -18,6 +19,7 @@ Request::Request(const emu::LoweredCode& code, int32_t first, bool is_verified) 
               .first = first,
               .is_ordinary = is_ordinary_.data(),
               .ends_turn = ends_turn_.data(),
+              .live = liveness == nullptr ? nullptr : liveness->from(first).data(),
               .known = known,
               .wave64 = program.wave64(),
               .is_verified = is_verified};

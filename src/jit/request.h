@@ -6,13 +6,16 @@
 
 #include "emu/lower.h"
 #include "jit/backend.h"
+#include "jit/liveness.h"
 
 namespace wavetap::jit {
 
 class Request {
  public:
-  // `code` stays alive for as long.
-  Request(const emu::LoweredCode& code, int32_t first, bool is_verified);
+  // `code` and `liveness` stay alive for as long. Without the latter all registers are as handlers
+  // leave them, wherever the block ends.
+  Request(const emu::LoweredCode& code, int32_t first, bool is_verified,
+          const Liveness* liveness = nullptr);
 
   const BlockRequest& get() const { return request_; }
 

@@ -143,8 +143,8 @@ class TwinMachines {
     return run(emu::assemble(text, plain.dispatch.target, plain.wave.lanes == 64), budget, places);
   }
 
-  bool publish(const emu::LoweredCode& code, int32_t place) {
-    const Request request(code, place, /*is_verified=*/false);
+  bool publish(const emu::LoweredCode& code, int32_t place, const Liveness* liveness = nullptr) {
+    const Request request(code, place, /*is_verified=*/false, liveness);
     const Plan plan = plan_block(request.get());
     if (plan.insts.empty()) return false;
     const std::vector<std::byte> object = compile_or_remember(request.get(), plan);
@@ -156,16 +156,21 @@ class TwinMachines {
     return true;
   }
 
+  static std::string differs(const std::string& what, uint64_t x, uint64_t y) {
+    char text[160];
+    std::snprintf(text, sizeof text, "%s: 0x%llx interpreted, 0x%llx compiled", what.c_str(),
+                  static_cast<unsigned long long>(x), static_cast<unsigned long long>(y));
+    return text;
+  }
   // What is different; empty: nothing.
   std::string difference() {
+    const std::string outside = difference_outside();
+    return outside.empty() ? difference_of_registers() : outside;
+  }
+  // Of everything but registers.
+  std::string difference_outside() {
     const emu::Wave& a = plain.wave;
     const emu::Wave& b = native.wave;
-    char text[160];
-    const auto differs = [&](const char* what, uint64_t x, uint64_t y) {
-      std::snprintf(text, sizeof text, "%s: 0x%llx interpreted, 0x%llx compiled", what,
-                    static_cast<unsigned long long>(x), static_cast<unsigned long long>(y));
-      return std::string(text);
-    };
     if (a.state != b.state) return differs("state", uint64_t(a.state), uint64_t(b.state));
     if (a.pc != b.pc) return differs("pc", uint64_t(a.pc), uint64_t(b.pc));
     if (a.executed != b.executed) return differs("executed", a.executed, b.executed);
@@ -173,18 +178,6 @@ class TwinMachines {
       return differs("turn ends", a.turn_ends_left, b.turn_ends_left);
     if (a.has_ended_turn != b.has_ended_turn)
       return differs("ended turn", a.has_ended_turn, b.has_ended_turn);
-    if (a.scc != b.scc) return differs("scc", a.scc, b.scc);
-    for (uint32_t at = 0; at < isa::slot::kCount; ++at)
-      if (a.s[at] != b.s[at]) return differs(("s" + std::to_string(at)).c_str(), a.s[at], b.s[at]);
-    for (uint32_t i = 0; i < a.vgpr_count * a.lanes; ++i) {
-      if (a.v[i] == b.v[i]) continue;
-      const std::string lane = std::to_string(i % a.lanes);
-      const std::string name = "v" + std::to_string(i / a.lanes) + "[" + lane + "]";
-      return differs(name.c_str(), a.v[i], b.v[i]);
-    }
-    for (uint32_t i = 0; i < a.agpr_count * a.lanes; ++i)
-      if (a.a[i] != b.a[i])
-        return differs(("a" + std::to_string(i / a.lanes)).c_str(), a.a[i], b.a[i]);
     if (std::memcmp(&a.mode, &b.mode, sizeof a.mode) != 0 || a.vgpr_index != b.vgpr_index)
       return "MODE";
     if (std::memcmp(a.lds, b.lds, a.lds_bytes) != 0) return "LDS";
@@ -201,6 +194,23 @@ class TwinMachines {
       return differs("fault address", a.fault.address.value, b.fault.address.value);
     if (a.fault.lane != b.fault.lane)
       return differs("fault lane", uint64_t(a.fault.lane), uint64_t(b.fault.lane));
+    return {};
+  }
+
+  std::string difference_of_registers() const {
+    const emu::Wave& a = plain.wave;
+    const emu::Wave& b = native.wave;
+    if (a.scc != b.scc) return differs("scc", a.scc, b.scc);
+    for (uint32_t at = 0; at < isa::slot::kCount; ++at)
+      if (a.s[at] != b.s[at]) return differs("s" + std::to_string(at), a.s[at], b.s[at]);
+    for (uint32_t i = 0; i < a.vgpr_count * a.lanes; ++i) {
+      if (a.v[i] == b.v[i]) continue;
+      const std::string lane = std::to_string(i % a.lanes);
+      const std::string name = "v" + std::to_string(i / a.lanes) + "[" + lane + "]";
+      return differs(name, a.v[i], b.v[i]);
+    }
+    for (uint32_t i = 0; i < a.agpr_count * a.lanes; ++i)
+      if (a.a[i] != b.a[i]) return differs("a" + std::to_string(i / a.lanes), a.a[i], b.a[i]);
     return {};
   }
 

@@ -51,6 +51,10 @@ void SegmentEmitter::emit(int32_t begin, int32_t end) {
   // Handlers that take over begin with what the wave has here.
   if (may_redo) scalars_.flush();
   exec_ = scalars_.mask(slot::kExecLo, wave64_);
+  // Lanes that the last one takes off EXEC were written as well.
+  const Inst& last = request_.insts[plan_.first + end - 1];
+  const bool changes_exec = plan_.at(end - 1).kind == Kind::kVector && mask_slots(last).to_exec;
+  if (request_.live != nullptr) live_ = &request_.live[changes_exec ? end - 1 : end];
   capture(begin, end);
   find_last_writes();
   is_full_ = ir_.CreateICmpEQ(exec_, ir_.getInt64(wave64_ ? ~uint64_t{0} : 0xffffffffu));
@@ -109,7 +113,13 @@ void SegmentEmitter::capture(int32_t begin, int32_t end) {
       default: break;
     }
   }
-  for (const uint32_t at : masks) done_mask_[at] = nullptr;
+  for (const uint32_t at : masks)
+    if (is_needed_mask(at)) done_mask_[at] = nullptr;
+}
+
+bool SegmentEmitter::is_needed_mask(uint32_t at) const {
+  if (live_ == nullptr || at > slot::kVccLo) return true;
+  return live_->has_slot(at) || (wave64_ && live_->has_slot(at + 1));
 }
 
 // Wide strips hide latencies, but only as long as the host's registers hold them.
@@ -126,6 +136,7 @@ unsigned SegmentEmitter::choose_lanes() const {
     results.insert(operation.inst->dst.index);
     if (is_wide(operation.op->result)) results.insert(operation.inst->dst.index + 1u);
   }
+  std::erase_if(results, [&](uint32_t reg) { return !is_needed(reg); });
   const auto live = static_cast<unsigned>(results.size()) + 2;
   unsigned lanes = vectors_.lanes;
   if (memory_.is_empty()) {
@@ -268,8 +279,9 @@ void SegmentEmitter::emit_operations() {
     }
     gather_doubts();
   }
+  // A NaN that nobody reads does not matter; who has read it would have noticed.
   for (auto& [reg, row] : row_)
-    if (row.is_written) settle(row);
+    if (row.is_written && is_needed(reg)) settle(row);
   gather_doubts();
 }
 
@@ -287,7 +299,7 @@ SegmentEmitter::Result SegmentEmitter::emit_operation(const Operation& operation
 void SegmentEmitter::store_rows(Value* active) {
   const llvm::Align align(std::min(lanes_.lanes * 4, 64u));
   for (const auto& [reg, row] : row_) {
-    if (!row.is_written || row.is_stored) continue;
+    if (!row.is_written || row.is_stored || !is_needed(reg)) continue;
     Value* at = row_address(reg);
     Value* value = row.bits;
     if (active != nullptr)

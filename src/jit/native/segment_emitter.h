@@ -17,6 +17,8 @@
 // steps they mostly have. Those decide nothing on the way, and what handlers would not read before they
 // write it they store at once: what is kept until the strip is known to be right are registers that it
 // both reads and writes.
+//
+// What nobody reads behind the segment (jit/liveness.h) is not stored.
 #pragma once
 
 #include <cstdint>
@@ -79,6 +81,8 @@ class SegmentEmitter {
 
   void capture(int32_t begin, int32_t end);
   void find_last_writes();
+  bool is_needed(uint32_t reg) const { return live_ == nullptr || live_->has_row(reg); }
+  bool is_needed_mask(uint32_t at) const;
   unsigned choose_lanes() const;
   void emit_check(bool has_memory);
   void emit_versions();
@@ -144,6 +148,7 @@ class SegmentEmitter {
   std::vector<Operation> operations_;
   std::map<uint32_t, const Operation*> last_write_;  // by register
   bool may_doubt_ = false;
+  const LiveRegisters* live_ = nullptr;  // behind the segment; null: all
   LaneBuilder lanes_;
   MemoryEmitter memory_;
   AddressFacts facts_;

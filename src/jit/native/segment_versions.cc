@@ -150,7 +150,8 @@ unsigned SegmentEmitter::rows_at_once() const {
   }
   for (auto& [reg, value] : now) {
     // Until the strip is known to be right.
-    if (value.is_read_first && may_doubt_ && last_write_.contains(reg)) value.end = count;
+    if (value.is_read_first && may_doubt_ && last_write_.contains(reg) && is_needed(reg))
+      value.end = count;
     over(value);
   }
   int most = 0;
@@ -187,7 +188,7 @@ void SegmentEmitter::set_row(uint32_t reg, Value* bits, Value* number, const Ope
   row.number = number;
   row.is_written = true;
   const bool is_final = last_write_.at(reg) == &operation;
-  if (!for_all_ || !is_final || (row.is_read && may_doubt_)) return;
+  if (!for_all_ || !is_final || !is_needed(reg) || (row.is_read && may_doubt_)) return;
   settle(row);
   ir_.CreateAlignedStore(bits, row_address(reg), llvm::Align(std::min(lanes_.lanes * 4, 64u)));
   row.is_stored = true;

@@ -1,0 +1,145 @@
+#include "jit/liveness.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "emu/testing/assembler.h"
+#include "emu/testing/targets.h"
+
+namespace wavetap::jit {
+namespace {
+
+class Code {
+ public:
+  explicit Code(const std::string& text, amd::GfxTarget target = emu::kGfx90a, bool wave64 = true)
+      : program_(isa::decode(emu::assemble(text, target, wave64), GpuAddr{0x1000}, target, wave64)),
+        liveness_(program_) {}
+
+  bool needs_row(int32_t before, uint32_t reg) const {
+    return liveness_.from(before)[0].has_row(reg);
+  }
+  bool needs_slot(int32_t before, uint32_t at) const {
+    return liveness_.from(before)[0].has_slot(at);
+  }
+
+ private:
+  isa::Program program_;
+  Liveness liveness_;
+};
+
+TEST(Liveness, WhatIsOverwrittenFirstIsNotNeeded) {
+  const Code code(
+      "v_mov_b32 v1, v2\n"
+      "v_mov_b32 v1, v3\n"
+      "global_store_dword v[4:5], v1, off\n"
+      "s_endpgm");
+  EXPECT_FALSE(code.needs_row(1, 1));
+  EXPECT_TRUE(code.needs_row(2, 1));
+  EXPECT_TRUE(code.needs_row(0, 2));
+  EXPECT_FALSE(code.needs_row(1, 2));
+  EXPECT_TRUE(code.needs_row(0, 5));
+  EXPECT_FALSE(code.needs_row(3, 5));
+}
+
+TEST(Liveness, ResultsThatAreReadOrKeptInPartAreNeeded) {
+  const Code code(
+      "v_fmac_f32 v1, v2, v3\n"
+      "v_mov_b32_dpp v4, v1 quad_perm:[0,1,2,3] row_mask:0x1 bank_mask:0xf\n"
+      "ds_read_u16_d16 v5, v4\n"
+      "v_writelane_b32 v6, s0, 3\n"
+      "v_mov_b32_sdwa v7, v6 dst_sel:WORD_0 dst_unused:UNUSED_PRESERVE src0_sel:DWORD\n"
+      "global_store_dwordx4 v[8:9], v[4:7], off\n"
+      "s_endpgm");
+  for (const uint32_t reg : {1u, 4u, 5u, 6u, 7u}) EXPECT_TRUE(code.needs_row(0, reg)) << reg;
+}
+
+TEST(Liveness, LanesThatMayBeOffAreNotOverwritten) {
+  const Code loses(
+      "v_mov_b32 v1, v2\n"
+      "s_and_saveexec_b64 s[0:1], vcc\n"
+      "v_mov_b32 v1, v3\n"
+      "s_or_b64 exec, exec, s[0:1]\n"
+      "global_store_dword v[4:5], v1, off\n"
+      "s_endpgm");
+  EXPECT_TRUE(loses.needs_row(1, 1));
+  EXPECT_FALSE(loses.needs_row(1, 2));  // nobody reads it at all
+  const Code gains(
+      "v_mov_b32 v1, v2\n"
+      "s_or_b64 exec, exec, s[0:1]\n"
+      "v_mov_b32 v1, v3\n"
+      "global_store_dword v[4:5], v1, off\n"
+      "s_endpgm");
+  EXPECT_FALSE(gains.needs_row(1, 1));
+  const Code compares(
+      "v_mov_b32 v1, v2\n"
+      "v_cmpx_lt_u32 vcc, v6, v7\n"
+      "v_mov_b32 v1, v3\n"
+      "global_store_dword v[4:5], v1, off\n"
+      "s_endpgm");
+  EXPECT_TRUE(compares.needs_row(1, 1));
+}
+
+TEST(Liveness, LoopsAreFollowedToTheirEnd) {
+  const Code code(
+      "v_mov_b32 v1, v2\n"
+      "v_add_f32 v3, v1, v4\n"  // 1: the loop; v1 is read in every round, v3 in none but the last
+      "v_add_f32 v5, v3, v5\n"
+      "s_sub_u32 s0, s0, 1\n"
+      "s_cmp_lg_u32 s0, 0\n"
+      "s_cbranch_scc1 -5\n"
+      "global_store_dword v[6:7], v5, off\n"
+      "s_endpgm");
+  EXPECT_TRUE(code.needs_row(5, 1));
+  EXPECT_FALSE(code.needs_row(5, 3));
+  EXPECT_TRUE(code.needs_row(5, 5));
+  EXPECT_FALSE(code.needs_row(6, 1));
+  EXPECT_TRUE(code.needs_slot(5, 0));
+  EXPECT_FALSE(code.needs_slot(6, 0));
+}
+
+TEST(Liveness, MasksAreFollowedAsWell) {
+  const Code code(
+      "v_add_co_u32 v1, vcc, v2, v3\n"
+      "v_addc_co_u32 v4, vcc, v5, v6, vcc\n"
+      "v_cmp_lt_u32 s[2:3], v1, v4\n"
+      "v_cndmask_b32 v1, v2, v3, s[2:3]\n"
+      "v_cmp_lt_u32 vcc, v1, v4\n"
+      "s_cbranch_vccz 1\n"
+      "s_nop 0\n"
+      "s_endpgm");
+  for (const uint32_t half : {106u, 107u}) {
+    EXPECT_TRUE(code.needs_slot(1, half));
+    EXPECT_FALSE(code.needs_slot(2, half));
+    EXPECT_TRUE(code.needs_slot(5, half));
+    EXPECT_FALSE(code.needs_slot(6, half));
+  }
+  EXPECT_TRUE(code.needs_slot(3, 2));
+  EXPECT_TRUE(code.needs_slot(3, 3));
+  EXPECT_FALSE(code.needs_slot(4, 2));
+}
+
+TEST(Liveness, BothHalvesOfAPairReadFirst) {
+  const Code code(
+      "v_dual_mov_b32 v1, v2 :: v_dual_mov_b32 v4, v1\n"
+      "v_dual_add_f32 v1, v1, v1 :: v_dual_mov_b32 v6, v4\n"
+      "global_store_b64 v[8:9], v[6:7], off\n"
+      "s_endpgm",
+      emu::kGfx1100, false);
+  EXPECT_TRUE(code.needs_row(0, 1));
+}
+
+TEST(Liveness, WhatIsNotUnderstoodNeedsEverything) {
+  for (const char* const text :
+       {"s_setpc_b64 s[0:1]", "s_swappc_b64 s[0:1], s[2:3]\ns_endpgm", "s_trap 2\ns_endpgm",
+        "s_nop 0", "s_branch 100", "buffer_load_dword v1, v2, s[4:7], 0 offen\ns_endpgm",
+        "v_mov_b32 v1, v2\ns_set_gpr_idx_on s0, 1\ns_endpgm",
+        "v_mov_b32 v1, v2\ns_setreg_b32 hwreg(HW_REG_MODE), s0\ns_endpgm"}) {
+    const Code code(text);
+    EXPECT_TRUE(code.needs_row(0, 200)) << text;
+    EXPECT_TRUE(code.needs_slot(0, 90)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace wavetap::jit
