@@ -21,6 +21,19 @@ inline Value* count32(L& l, Value* count) { return l.ir.CreateAnd(count, l.splat
 inline Value* count64(L& l, Value* count, uint64_t mask = 63) {
   return l.ir.CreateAnd(l.ir.CreateZExt(count, l.u64()), l.splat64(mask));
 }
+// By a constant the halves are done one by one: what nobody asks for falls away, and they need not be joined.
+inline Value* shift_left64(L& l, Value* wide, Value* count) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(count);
+  const auto* same = constant == nullptr
+                         ? nullptr
+                         : llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue());
+  const uint64_t by = same == nullptr ? 0 : same->getZExtValue() % 64;
+  if (by == 0 || by > 31) return l.ir.CreateShl(wide, count64(l, count));
+  Value* low = l.half_of(wide, false);
+  const auto left = [&](Value* half) { return l.ir.CreateShl(half, by); };
+  return l.join(left(low),
+                l.ir.CreateOr(left(l.half_of(wide, true)), l.ir.CreateLShr(low, 32 - by)));
+}
 // Of elements of 16 bits, or of what holds them.
 inline Value* count16(L& l, Value* count) {
   return l.ir.CreateAnd(count, llvm::ConstantInt::get(count->getType(), 15));

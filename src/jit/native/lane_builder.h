@@ -61,11 +61,25 @@ struct LaneBuilder {
     return ir.CreateShuffleVector(appended, order);
   }
   llvm::Value* half_of(llvm::Value* wide, bool high) const {
+    if (const llvm::ShuffleVectorInst* joined = find_join(wide))
+      return joined->getOperand(high ? 1 : 0);
     llvm::Value* dwords =
         ir.CreateBitCast(wide, llvm::FixedVectorType::get(ir.getInt32Ty(), 2 * lanes));
     std::vector<int> order;
     for (unsigned i = 0; i < lanes; ++i) order.push_back(static_cast<int>(2 * i + (high ? 1 : 0)));
     return ir.CreateShuffleVector(dwords, order);
+  }
+  // The step of join() that has both halves; null: it was not made so.
+  const llvm::ShuffleVectorInst* find_join(const llvm::Value* wide) const {
+    const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(wide);
+    if (cast == nullptr) return nullptr;
+    const auto* joined = llvm::dyn_cast<llvm::ShuffleVectorInst>(cast->getOperand(0));
+    if (joined == nullptr || joined->getOperand(0)->getType() != u32()) return nullptr;
+    const llvm::ArrayRef<int> order = joined->getShuffleMask();
+    if (order.size() != size_t{2} * lanes) return nullptr;
+    for (unsigned i = 0; i < 2 * lanes; ++i)
+      if (order[i] != static_cast<int>(i / 2 + (i % 2 == 0 ? 0 : lanes))) return nullptr;
+    return joined;
   }
 };
 

@@ -50,7 +50,7 @@ constexpr Row kRows[] = {
     u2(Op::v_lshlrev_b32, [](L& l, S s) { return l.ir.CreateShl(s[1], count32(l, s[0])); }),
     u2(Op::v_lshrrev_b32, [](L& l, S s) { return l.ir.CreateLShr(s[1], count32(l, s[0])); }),
     u2(Op::v_ashrrev_i32, [](L& l, S s) { return l.ir.CreateAShr(s[1], count32(l, s[0])); }),
-    make(Op::v_lshlrev_b64, kU64, [](L& l, S s) { return l.ir.CreateShl(s[1], count64(l, s[0])); }, kU, kU64),
+    make(Op::v_lshlrev_b64, kU64, [](L& l, S s) { return shift_left64(l, s[1], s[0]); }, kU, kU64),
     make(Op::v_lshrrev_b64, kU64, [](L& l, S s) { return l.ir.CreateLShr(s[1], count64(l, s[0])); }, kU, kU64),
     make(Op::v_ashrrev_i64, kU64, [](L& l, S s) { return l.ir.CreateAShr(s[1], count64(l, s[0])); }, kU, kU64),
     make(Op::v_lshl_add_u64, kU64, [](L& l, S s) { return l.ir.CreateAdd(l.ir.CreateShl(s[0], count64(l, s[1], 7)), s[2]); }, kU64, kU, kU64),
