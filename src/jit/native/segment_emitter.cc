@@ -262,6 +262,11 @@ void SegmentEmitter::emit_operations() {
   largest_[0] = largest_[1] = wrong_ = nullptr;
   if (!memory_.is_empty()) memory_.begin_strip(lanes_, active_);
   for (size_t i = 0; i < operations_.size(); ++i) {
+    if (const size_t end = end_of_series(i); end != i) {
+      emit_series(i, end);
+      i = end - 1;
+      continue;
+    }
     if (operations_[i].is_memory) {
       const Inst& inst = *operations_[i].inst;
       if (&inst == stores_) take_stored(inst);

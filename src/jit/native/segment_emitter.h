@@ -100,6 +100,10 @@ class SegmentEmitter {
   llvm::Value* are_gathered_right();
   void emit_stores_for_all(llvm::BasicBlock* done);
   void emit_operations();
+  // Long series, side by side: segment_series.cc.
+  size_t end_of_series(size_t begin) const;
+  void emit_series(size_t begin, size_t end);
+  static bool is_series(const Operation& operation);
   Result emit_operation(const Operation& operation);
   void write(const Result& result);
   void emit_load(const Operation& operation);

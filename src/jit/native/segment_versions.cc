@@ -25,17 +25,6 @@ constexpr size_t kFewOperations = 3;
 constexpr unsigned kSpare = 4;
 constexpr unsigned kSpareForSeries = 10;
 
-bool is_series(Op op) {
-  switch (op) {
-    case Op::v_rsq_f32:
-    case Op::v_exp_f32:
-    case Op::v_log_f32:
-    case Op::v_sin_f32:
-    case Op::v_cos_f32: return true;
-    default: return false;
-  }
-}
-
 }  // namespace
 
 // Those for all lanes first, then those for any.
@@ -162,9 +151,7 @@ unsigned SegmentEmitter::rows_at_once() const {
 
 // As wide as the host's registers hold what is in use: that hides latencies.
 unsigned SegmentEmitter::choose_lanes_for_all() const {
-  const bool has_series = std::any_of(operations_.begin(), operations_.end(), [](const auto& of) {
-    return !of.is_memory && is_series(of.inst->op);
-  });
+  const bool has_series = std::any_of(operations_.begin(), operations_.end(), is_series);
   const unsigned rows = rows_at_once() + (has_series ? kSpareForSeries : kSpare);
   unsigned lanes = vectors_.lanes;
   for (unsigned per_row = 4; per_row > 1 && lanes == vectors_.lanes; per_row /= 2)
