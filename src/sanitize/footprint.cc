@@ -106,7 +106,9 @@ void PageMarks::mark(PageUse use, uint16_t by, uint64_t begin, uint64_t size_byt
     const uint64_t old = used[of][line].load(std::memory_order_relaxed);
     if ((bits & ~old) != 0) {
       site[of][line].store(by, std::memory_order_relaxed);
-      used[of][line].fetch_or(bits, std::memory_order_relaxed);
+      // All of a line, whatever others add to it meanwhile.
+      if (bits == ~uint64_t{0}) used[of][line].store(bits, std::memory_order_relaxed);
+      else used[of][line].fetch_or(bits, std::memory_order_relaxed);
     }
     begin += count;
   }
@@ -223,10 +225,17 @@ struct Footprint::Group {
     uint16_t number = 0;
   };
   static constexpr size_t kCached = 16;
+  // A scalar load, which the waves of all workgroups do alike: arguments.
+  struct Marked {
+    GpuAddr pc;
+    uint64_t begin = 0;
+  };
 
   uint64_t dispatch = 0;
   std::vector<Site> sites;
   PageMarks* pages[kCached] = {};
+  Marked marked[kCached];
+  Marked& marked_at(GpuAddr pc) { return marked[pc.value / 4 % kCached]; }
 };
 
 Footprint::Footprint() = default;
@@ -234,7 +243,7 @@ Footprint::~Footprint() = default;
 
 emu::Wants Footprint::wants(const isa::Program& program, int32_t index) noexcept {
   switch (program.insts()[index].family) {
-    case isa::Family::kSmem:
+    case isa::Family::kSmem: return {.accessing = true, .screens = true, .rows_suffice = true};
     case isa::Family::kFlat:
     case isa::Family::kMubuf:
     case isa::Family::kImage: return {.accessing = true, .rows_suffice = true};
@@ -275,20 +284,33 @@ void Footprint::mark(Group& group, PageUse use, uint16_t site, uint64_t begin,
   }
 }
 
+Footprint::Group& Footprint::group_of(const emu::WatchPoint& at) {
+  if (at.state == nullptr) {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) idle_.push_back(std::make_unique<Group>());
+    std::unique_ptr<Group> taken = std::move(idle_.back());
+    idle_.pop_back();
+    if (taken->dispatch != dispatch_) *taken = {};
+    taken->dispatch = dispatch_;
+    at.state = taken.release();
+  }
+  return *static_cast<Group*>(at.state);
+}
+
+// Marks are only ever added.
+bool Footprint::screen(const emu::WatchPoint& at, const emu::ByteSpan* span) noexcept {
+  if (span == nullptr) return true;
+  const Group::Marked& marked = group_of(at).marked_at(at.pc);
+  return !(marked.pc == at.pc) || marked.begin != span->begin;
+}
+
 void Footprint::accessing(const emu::WatchPoint& at,
                           std::span<const emu::MemoryAccess> accesses) noexcept {
   for (const emu::MemoryAccess& access : accesses) {
     if (access.space != emu::Space::kGlobal || access.mask == 0) continue;
-    if (at.state == nullptr) {
-      const std::lock_guard lock(mutex_);
-      if (idle_.empty()) idle_.push_back(std::make_unique<Group>());
-      std::unique_ptr<Group> taken = std::move(idle_.back());
-      idle_.pop_back();
-      if (taken->dispatch != dispatch_) *taken = {};
-      taken->dispatch = dispatch_;
-      at.state = taken.release();
-    }
-    Group& group = *static_cast<Group*>(at.state);
+    Group& group = group_of(at);
+    if (access.is_scalar && access.access == emu::Access::kLoad && accesses.size() == 1)
+      group.marked_at(at.pc) = {at.pc, access.address[0]};
     const PageUse use = use_of(at.inst, access);
     const uint16_t site = site_of(group, at, access);
     if (access.is_whole()) {

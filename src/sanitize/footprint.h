@@ -114,6 +114,7 @@ class Footprint final : public emu::Watcher {
 
   emu::Wants wants(const isa::Program& program, int32_t index) noexcept override;
   void workgroup_ended(const emu::Workgroup& group, void*& state) noexcept override;
+  bool screen(const emu::WatchPoint& at, const emu::ByteSpan* span) noexcept override;
   void accessing(const emu::WatchPoint& at,
                  std::span<const emu::MemoryAccess> accesses) noexcept override;
 
@@ -123,6 +124,7 @@ class Footprint final : public emu::Watcher {
  private:
   struct Group;
 
+  Group& group_of(const emu::WatchPoint& at);
   uint16_t site_of(Group& group, const emu::WatchPoint& at, const emu::MemoryAccess& access);
   void mark(Group& group, PageUse use, uint16_t site, uint64_t begin, uint64_t size_bytes);
 

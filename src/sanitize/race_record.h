@@ -76,6 +76,13 @@ class Record {
     return deed() == mine.deed() &&
            (form() == kAll || (form() == kGroup && same_group_and_clock(mine)));
   }
+  // stands_for(), quicker and of ordinary cases alone: this wave at this time, or two of its workgroup, have done the same.
+  bool is_repeated_by(Record mine) const {
+    constexpr uint64_t kWave = uint64_t{0x1f} << 41;
+    constexpr uint64_t kLower = uint64_t{0x3ffffff} & ~uint64_t{0xff};  // site, lane or second wave
+    const uint64_t differs = (bits_ ^ mine.bits_) & ~kLower;
+    return differs == 0 || (differs & ~kWave) == uint64_t{kGroup} << 2;
+  }
   // The bits in which words that have the same history are alike: all but the site and the lane.
   uint64_t history_bits() const {
     constexpr uint64_t kLow = 0xff;  // deed, form, bytes

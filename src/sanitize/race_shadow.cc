@@ -263,8 +263,26 @@ void ShadowWords::touch_part(uint32_t word, const Row& row, const Accessor& me,
     touch_cell(cells[i], Record::kAllBytes, row.first_lane + i / row.words_per_lane, me, conflicts);
 }
 
+namespace {
+
+// Whether a barrier has closed all that is known of these words. kOne and kGroup have bit 3 clear.
+bool are_over(const Record* cells, uint32_t count, uint64_t closed) {
+  uint64_t alive = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint64_t bits = cells[i].bits();
+    alive |= (bits & 8) | ((bits >> 26 & Record::kMaxClock) > closed ? 1 : 0);
+  }
+  return alive == 0;
+}
+
+}  // namespace
+
 bool ShadowWords::take_words(Record* cells, uint32_t count, uint32_t shift, Record mine,
                              const ClosedClocks& closed) {
+  if (count > 1 && are_over(cells, count, closed.for_all)) {
+    for (uint32_t i = 0; i < count; ++i) cells[i] = mine.lanes_on(i >> shift);
+    return true;
+  }
   for (uint32_t i = 0; i < count; ++i)
     if (!take_cell(cells[i], mine.lanes_on(i >> shift), closed)) return false;
   return true;
@@ -279,10 +297,8 @@ bool ShadowWords::take_line(uint32_t line, uint32_t shift, Record mine,
     return true;
   }
   Record* const cells = words_.get() + line * kLineWords;
-  bool is_over = true;
-  for (uint32_t i = 0; i < kLineWords; ++i)
-    is_over &= cells[i].form() <= Record::kGroup && cells[i].clock() <= closed.for_all;
-  if (!is_over) return take_words(cells, kLineWords, shift, mine, closed);
+  if (!are_over(cells, kLineWords, closed.for_all))
+    return take_words(cells, kLineWords, shift, mine, closed);
   set_line(line, mine, shift);
   return true;
 }
@@ -310,15 +326,28 @@ bool ShadowWords::take_row(uint32_t word, uint32_t count, uint32_t shift, Record
 
 bool ShadowWords::take_lanes(const uint64_t* address, uint64_t mask, uint32_t words, Record mine,
                              const ClosedClocks& closed) {
+  const auto first = static_cast<uint32_t>(std::countr_zero(mask));
+  const auto count = static_cast<uint32_t>(std::popcount(mask));
+  const bool is_run = mask >> first == ~uint64_t{0} >> (64 - count);
+  uint64_t apart = words - 1;  // from being a row
+  for (uint32_t i = 0; is_run && i < count; ++i)
+    apart |= address[first + i] - address[first] - uint64_t{4} * i;
+  if (is_run && apart == 0) {
+    const uint64_t begin = address[first];
+    if (begin % 4 != 0 || begin / 4 + count > size()) return false;
+    return take_row(static_cast<uint32_t>(begin / 4), count, 0, mine.lanes_on(first), closed);
+  }
+  const bool may_repeat = mine.deed() != Deed::kWrite;
   const uint64_t size = this->size();
   for (; mask != 0; mask &= mask - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
     const uint64_t at = address[lane];
     if (at % 4 != 0 || at / 4 + words > size) return false;
-    const Record own = mine.lanes_on(lane);
     for (auto word = static_cast<uint32_t>(at / 4), end = word + words; word < end; ++word) {
       if (!is_in_words(word / kLineWords)) split(word / kLineWords);
-      if (!take_cell(words_[word], own, closed)) return false;
+      Record& cell = words_[word];
+      if (may_repeat && cell.is_repeated_by(mine)) continue;
+      if (!take_cell(cell, mine.lanes_on(lane), closed)) return false;
     }
   }
   return true;
@@ -451,6 +480,16 @@ size_t ShadowWords::memory_bytes() const {
     bytes += sizeof *wide_ + wide_->entries.capacity() * sizeof(Bytes) +
              wide_->free.capacity() * sizeof(uint32_t);
   return bytes;
+}
+
+bool ShadowPage::is_read_by_all(uint32_t word, uint32_t count) const {
+  for (uint32_t i = 0; i < count; ++i) {
+    const Record record = at(word + i);
+    if (record.form() != Record::kAll || record.deed() != Deed::kRead ||
+        record.bytes() != Record::kAllBytes)
+      return false;
+  }
+  return true;
 }
 
 ShadowMap::ShadowMap() : buckets_(new std::atomic<ShadowPage*>[kBuckets]()) {}

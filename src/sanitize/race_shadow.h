@@ -265,11 +265,18 @@ class ShadowPage : public ShadowWords {
   void lock() { lock_.lock(); }
   void unlock() { lock_.unlock(); }
 
+  // Counts what is done here besides reading. Asked without the lock, too: who does not see a change yet reads before it.
+  uint32_t changes() const { return changes_.load(std::memory_order_relaxed); }
+  void note_change() { changes_.store(changes() + 1, std::memory_order_relaxed); }
+  // Words that several workgroups have read: one more reader adds nothing until something changes.
+  bool is_read_by_all(uint32_t word, uint32_t count) const;
+
   uint64_t number = 0;         // address / kBytes
   ShadowPage* next = nullptr;  // in its bucket; for ShadowMap
 
  private:
   LockWord lock_;
+  std::atomic<uint32_t> changes_{0};
 };
 
 // The pages of global memory that a dispatch touched. Thread-safe; a page's contents are behind its

@@ -36,6 +36,16 @@ struct Racecheck::Group {
   // The pages of global memory it used last.
   static constexpr size_t kCached = 16;
   ShadowPage* cached[kCached] = {};
+  // Scalar loads that all workgroups do alike, of arguments: once several have, the others have nothing to add.
+  struct Known {
+    const Site* site = nullptr;
+    uint64_t begin = 0;
+    const ShadowPage* page = nullptr;  // null: not known yet
+    uint32_t changes = 0;              // of the page
+  };
+  Known known[kCached];
+  Known& known_at(const Site& of) { return known[of.pc.value / 4 % kCached]; }
+  uint64_t dispatch = 0;  // in which these pages are
 };
 
 namespace {
@@ -141,6 +151,7 @@ emu::Wants Racecheck::wants(const isa::Program& program, int32_t index) noexcept
     wants.before = program_orders_;
   } else if (accesses_memory(inst)) {
     wants.accessing = wants.rows_suffice = true;
+    wants.screens = inst.family == isa::Family::kSmem && !is_flag_access(inst);
     wants.before = program_watches_waits_ && effect.issues != 0;
     if (is_flag_access(inst)) {
       site.role = Site::Role::kFlag;
@@ -203,7 +214,11 @@ void Racecheck::workgroup_began(const emu::Workgroup& group, void*& state) noexc
   mine->first.clear();
   mine->time.watches_waits = mine->time.has_late = false;
   mine->time.waves.assign(std::max<size_t>(group.waves.size(), 1), {});
-  std::fill(std::begin(mine->cached), std::end(mine->cached), nullptr);
+  if (mine->dispatch != dispatch_) {
+    std::fill(std::begin(mine->cached), std::end(mine->cached), nullptr);
+    std::fill(std::begin(mine->known), std::end(mine->known), Group::Known());
+    mine->dispatch = dispatch_;
+  }
   state = mine.release();
 }
 
@@ -220,6 +235,39 @@ void Racecheck::barrier_passed(const emu::Workgroup&, void*& state) noexcept {
   GroupTime& time = static_cast<Group*>(state)->time;
   time.pass_barrier();
   if (groups_synchronise_) order_.pass_barrier(time);
+}
+
+bool Racecheck::screen(const emu::WatchPoint& at, const emu::ByteSpan* span) noexcept {
+  if (span == nullptr) return true;
+  Group& group = *static_cast<Group*>(at.state);
+  const Site& site = *reinterpret_cast<Site*>(at.tag);
+  const Group::Known& known = group.known_at(site);
+  if (known.site != &site || known.begin != span->begin || known.page == nullptr ||
+      known.page->changes() != known.changes)
+    return true;
+  group.time.waves[at.wave.wave_in_group].has_news = true;
+  return false;
+}
+
+void Racecheck::remember_read(Group& group, const Site& site, const MemoryAccess& access) {
+  const uint64_t begin = access.address[0];
+  Group::Known& known = group.known_at(site);
+  if (known.site != &site || known.begin != begin) {  // where it is every time?
+    known = {.site = &site, .begin = begin};
+    return;
+  }
+  known.page = nullptr;
+  if (begin / ShadowPage::kBytes != (begin + access.size_bytes - 1) / ShadowPage::kBytes ||
+      (begin | access.size_bytes) % 4 != 0)
+    return;
+  ShadowPage* const page = shadow_.find(begin / ShadowPage::kBytes);
+  if (page == nullptr) return;
+  page->lock();
+  known.changes = page->changes();
+  if (page->is_read_by_all(static_cast<uint32_t>(begin % ShadowPage::kBytes / 4),
+                           access.size_bytes / 4))
+    known.page = page;
+  page->unlock();
 }
 
 void Racecheck::before(const emu::WatchPoint& at) noexcept {
@@ -265,19 +313,19 @@ void Racecheck::after(const emu::WatchPoint& at) noexcept {
 }
 
 uint32_t Racecheck::number_of(Site& site, const MemoryAccess& access) {
-  if (site.dispatch.load(std::memory_order_acquire) == dispatch_)
-    return site.number.load(std::memory_order_relaxed);
+  // The dispatch and, below it, the site's number in it: what belongs to it is behind the mutex.
+  const uint64_t known = site.numbered.load(std::memory_order_relaxed);
+  if (known / Record::kSites == dispatch_) return static_cast<uint32_t>(known % Record::kSites);
   const std::lock_guard lock(mutex_);
-  if (site.dispatch.load(std::memory_order_relaxed) != dispatch_) {
+  if (site.numbered.load(std::memory_order_relaxed) / Record::kSites != dispatch_) {
     const bool fits = numbered_.size() < Record::kNoSite;
+    const uint64_t number = fits ? numbered_.size() : Record::kNoSite;
     site.access = access.access;
     site.size_bytes = access.size_bytes;
-    site.number.store(fits ? static_cast<uint32_t>(numbered_.size()) : Record::kNoSite,
-                      std::memory_order_relaxed);
     if (fits) numbered_.push_back(&site);
-    site.dispatch.store(dispatch_, std::memory_order_release);
+    site.numbered.store(dispatch_ * Record::kSites + number, std::memory_order_relaxed);
   }
-  return site.number.load(std::memory_order_relaxed);
+  return static_cast<uint32_t>(site.numbered.load(std::memory_order_relaxed) % Record::kSites);
 }
 
 Accessor Racecheck::accessor(const Group& group, const emu::WatchPoint& at, Deed deed,
@@ -301,6 +349,10 @@ bool Racecheck::take_lds(Group& group, const emu::WatchPoint& at, Site& site,
   const GroupTime& time = group.time;
   ShadowWords& lds = group.lds;
   if (time.has_late || loads_lds_flags_ || access.size_bytes % 4 != 0) return false;
+  const bool is_same = access.relation == emu::Relation::kSame;
+  if (access.relation != emu::Relation::kNone &&
+      (site.role == Site::Role::kFlag || (is_same && deed == Deed::kWrite)))
+    return false;
   const uint32_t wave = at.wave.wave_in_group;
   const ClosedClocks closed{time.sealed_for_all, time.sealed.data()};
   const Record mine =
@@ -309,7 +361,6 @@ bool Racecheck::take_lds(Group& group, const emu::WatchPoint& at, Site& site,
   const uint32_t words = access.size_bytes / 4;
   if (access.relation == emu::Relation::kNone)
     return lds.take_lanes(access.address, access.mask, words, mine, closed);
-  const bool is_same = access.relation == emu::Relation::kSame;
   const uint32_t each = is_same ? words : words * emu::kGroupLanes;
   if ((words & (words - 1)) != 0) return false;
   const auto shift = static_cast<uint32_t>(std::countr_zero(words));
@@ -317,6 +368,7 @@ bool Racecheck::take_lds(Group& group, const emu::WatchPoint& at, Site& site,
   for (int i = 0, count = access.groups(); i < count; ++i) {
     const auto lane = static_cast<uint32_t>(i * emu::kGroupLanes);
     const uint64_t word = access.address[lane] / 4;
+    if (access.address[lane] % 4 != 0) return false;
     if (word == last && deed != Deed::kWrite) continue;  // a row that all groups read
     last = word;
     if (word + each > lds.size() || (!is_same && (word & (words - 1)) != 0) ||
@@ -389,6 +441,7 @@ void Racecheck::check_global(Group& group, const MemoryAccess& access, const Acc
                              Conflicts& conflicts) {
   constexpr uint64_t kPageWords = ShadowPage::kBytes / 4;
   const bool may_repeat = me.record.deed() != Deed::kWrite;
+  const bool is_read = me.record.deed() == Deed::kRead;
   uint64_t last = ~uint64_t{0};
   ShadowPage* page = nullptr;  // locked
   const auto select = [&](uint64_t number) {
@@ -397,8 +450,10 @@ void Racecheck::check_global(Group& group, const MemoryAccess& access, const Acc
     ShadowPage*& cached = group.cached[number % Group::kCached];
     if (cached == nullptr || cached->number != number) cached = shadow_.page(number);
     page = cached;
-    if (page != nullptr) page->lock();
-    return page != nullptr;
+    if (page == nullptr) return false;
+    page->lock();
+    if (!is_read) page->note_change();
+    return true;
   };
   // The wave's scratch, addressed as memory, is nobody else's.
   if (access.relation != emu::Relation::kNone && access.span().last < emu::kScratchVa) {
@@ -462,23 +517,26 @@ void Racecheck::accessing(const emu::WatchPoint& at,
     // A load past the cache is what the compiler makes of an atomic one.
     const bool is_flag = site.role == Site::Role::kFlag;
     const Deed deed = is_flag ? Deed::kAtomic : deed_of(access.access);
-    const bool is_of_lanes = access.relation == emu::Relation::kNone;
-    const bool is_row = !is_of_lanes && !is_flag && is_of_rows(access, deed);
-    const bool is_taken = access.space == Space::kLds && (is_of_lanes || is_row) &&
-                          take_lds(group, at, site, access, deed);
-    if (!is_taken && (is_row || is_of_lanes)) {
-      check_access(at, group, site, access, deed);
-    } else if (!is_taken) {
-      const emu::WholeAccess whole(access);
-      MemoryAccess lanes = *whole;
-      lanes.relation = emu::Relation::kNone;
-      check_access(at, group, site, lanes, deed);
-    }
+    if (access.space != Space::kLds || !take_lds(group, at, site, access, deed))
+      check_rows_or_lanes(at, group, site, access, deed);
+    if (access.is_scalar && deed == Deed::kRead && !groups_synchronise_ && accesses.size() == 1)
+      remember_read(group, site, access);
     WaveTime& wave = group.time.waves[at.wave.wave_in_group];
-    wave.has_news |= !is_flag;
-    wave.has_stores |= !is_flag && access.space == Space::kGlobal;
+    if (!is_flag && !wave.has_news) wave.has_news = true;
+    if (!is_flag && access.space == Space::kGlobal) wave.has_stores = true;
     if (is_flag && access.writes()) let_go(group, at, access);
   }
+}
+
+void Racecheck::check_rows_or_lanes(const emu::WatchPoint& at, Group& group, Site& site,
+                                    const MemoryAccess& access, Deed deed) {
+  const bool is_flag = site.role == Site::Role::kFlag;
+  if (access.relation == emu::Relation::kNone || (!is_flag && is_of_rows(access, deed)))
+    return check_access(at, group, site, access, deed);
+  const emu::WholeAccess whole(access);
+  MemoryAccess lanes = *whole;
+  lanes.relation = emu::Relation::kNone;
+  check_access(at, group, site, lanes, deed);
 }
 
 void Racecheck::leave_out_late(Group& group, bool is_lds, Accessor& me) {

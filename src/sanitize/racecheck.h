@@ -45,6 +45,7 @@ class Racecheck final : public Check {
   void workgroup_ended(const emu::Workgroup& group, void*& state) noexcept override;
   void barrier_passed(const emu::Workgroup& group, void*& state) noexcept override;
   void before(const emu::WatchPoint& at) noexcept override;
+  bool screen(const emu::WatchPoint& at, const emu::ByteSpan* span) noexcept override;
   void accessing(const emu::WatchPoint& at,
                  std::span<const emu::MemoryAccess> accesses) noexcept override;
   void accessed(const emu::WatchPoint& at,
@@ -79,9 +80,8 @@ class Racecheck final : public Check {
   struct Site : SiteFacts {
     explicit Site(const SiteFacts& facts) : SiteFacts(facts) {}
 
-    // Of the dispatch that runs: `dispatch` says which, then `number` is its number in it.
-    std::atomic<uint64_t> dispatch{0};
-    std::atomic<uint32_t> number{Record::kNoSite};
+    // Its number in the dispatch that runs, see number_of().
+    std::atomic<uint64_t> numbered{0};
     emu::Access access{};
     uint32_t size_bytes = 0;
 
@@ -92,6 +92,8 @@ class Racecheck final : public Check {
   uint32_t number_of(Site& site, const emu::MemoryAccess& access);
   Accessor accessor(const Group& group, const emu::WatchPoint& at, Deed deed,
                     uint32_t number) const;
+  void check_rows_or_lanes(const emu::WatchPoint& at, Group& group, Site& site,
+                           const emu::MemoryAccess& access, Deed deed);
   // A relation: the access is one of whole words, in rows. Else each lane has its address.
   void check_access(const emu::WatchPoint& at, Group& group, Site& site,
                     const emu::MemoryAccess& access, Deed deed);
@@ -102,6 +104,8 @@ class Racecheck final : public Check {
                  Conflicts& conflicts);
   void check_global(Group& group, const emu::MemoryAccess& access, const Accessor& me,
                     Conflicts& conflicts);
+  // For screen(): of a scalar load that has been noted.
+  void remember_read(Group& group, const Site& site, const emu::MemoryAccess& access);
   // A flag in LDS may be read and stored without an order, but not before it holds anything.
   void check_first_stores(Group& group, const emu::MemoryAccess& access, const Accessor& me,
                           Conflicts& conflicts);

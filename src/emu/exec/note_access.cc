@@ -1,5 +1,6 @@
 #include "emu/exec/note_access.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -98,6 +99,14 @@ void note_lds(Wave& wave, const Inst& inst, Access access, const uint32_t* at, u
                    .address = address,
                    .data = element.data,
                    .data_byte = element.data_byte};
+  if (mask == wave.full_exec()) {
+    uint32_t most = 0;
+    for (int lane = 0; lane < wave.lanes; ++lane) {
+      address[lane] = at[lane];
+      most = std::max(most, at[lane]);
+    }
+    if (in_lds(wave, most, element.size_bytes)) return note_access(wave, inst, {&one, 1});
+  }
   for_each_lane(mask, [&](int lane) {
     address[lane] = at[lane];
     if (!in_lds(wave, at[lane], element.size_bytes)) one.outside |= uint64_t{1} << lane;
