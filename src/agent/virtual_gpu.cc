@@ -11,6 +11,7 @@ namespace {
 struct Listener {
   uint64_t (*copy_began)() = nullptr;
   void (*copied)(uint64_t number, const void* to, const void* from, size_t bytes) = nullptr;
+  bool (*wants_blocks)() = nullptr;
   void (*block_began)(const void* address, size_t bytes) = nullptr;
   void (*block_ended)(const void* address) = nullptr;
 };
@@ -32,6 +33,7 @@ const Listener& listener() {
     Listener here;
     if (!find(image, "wavetap_host_copy_began_v1", here.copy_began) ||
         !find(image, "wavetap_host_copied_v1", here.copied) ||
+        !find(image, "wavetap_wants_pool_blocks_v1", here.wants_blocks) ||
         !find(image, "wavetap_pool_block_began_v1", here.block_began) ||
         !find(image, "wavetap_pool_block_ended_v1", here.block_ended))
       return false;
@@ -53,7 +55,10 @@ void host_copied(uint64_t number, const void* to, const void* from, size_t bytes
   if (number != 0) listener().copied(number, to, from, bytes);
 }
 
-bool is_told_of_pools() { return listener().block_began != nullptr; }
+bool is_told_of_pools() {
+  const auto wants = listener().wants_blocks;
+  return wants != nullptr && wants();
+}
 
 void pool_block_began(const void* address, size_t bytes) {
   if (const auto began = listener().block_began) began(address, bytes);

@@ -11,7 +11,7 @@ namespace wavetap::agent {
 uint64_t host_copy_began();
 void host_copied(uint64_t number, const void* to, const void* from, size_t bytes);
 
-// Whether there is a virtual GPU to be told of pools: without one, their calls must cost nothing and ask nothing of the runtime.
+// Whether there is a virtual GPU with a tool that wants to be told of pools: else their calls cost nothing and ask nothing of the runtime.
 bool is_told_of_pools();
 // After memory was handed out, and before it is given back. Nothing happens to an address that was not handed out.
 void pool_block_began(const void* address, size_t bytes);

@@ -100,6 +100,8 @@ class DispatchHook {
     (void)index;
     (void)ranges;
   }
+  // Whether it wants to be told of pools: telling it asks the runtime something that the program did not.
+  virtual bool wants_pool_blocks() const noexcept { return false; }
   // On a thread of the program's: a pool of the runtime's has handed out `block`, a part of `around`; and takes back the
   // one that begins at `address`, in the order of a stream: what was submitted before may use it still.
   virtual void pool_block_began(AddressRange around, AddressRange block) noexcept {

@@ -238,6 +238,11 @@ void Driver::note_locked(uint64_t host, uint64_t va, uint64_t size_bytes) {
                                          {va, va + size_bytes});
 }
 
+bool Driver::wants_pool_blocks() const noexcept {
+  return std::any_of(hooks_.begin(), hooks_.end(),
+                     [](const DispatchHook* hook) { return hook->wants_pool_blocks(); });
+}
+
 void Driver::pool_block_began(uint64_t va, uint64_t size_bytes) noexcept {
   const std::optional<Allocation> around = allocations_->lookup({va});
   if (!around || size_bytes > around->va + around->size_bytes - va) return;

@@ -76,6 +76,7 @@ class Driver {
   void forget_locked(uint64_t host) { allocations_->annotations().remove_locked(host); }
   // Memory that a pool of the runtime's (hipMallocAsync) has handed out; it takes it back behind what was submitted by
   // now. DispatchHook::pool_block_ended().
+  bool wants_pool_blocks() const noexcept;
   void pool_block_began(uint64_t va, uint64_t size_bytes) noexcept;
   void pool_block_ended(uint64_t va) noexcept;
   // Around a call of the program's that copies memory, on its thread: DispatchHook::host_copied(). One hook at

@@ -77,6 +77,7 @@ class SanitizeHook final : public DispatchHook {
   void packet_finished(Queue& queue, uint64_t index, uint64_t signal) noexcept override;
   void memory_moved(Queue& queue, uint64_t index,
                     std::span<const sanitize::MovedRange> ranges) noexcept override;
+  bool wants_pool_blocks() const noexcept override { return true; }
   void pool_block_began(AddressRange around, AddressRange block) noexcept override;
   void pool_block_ended(uint64_t address) noexcept override;
   uint64_t host_copy_began() noexcept override;

@@ -7,6 +7,7 @@ given back.
 import argparse
 import concurrent.futures
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -90,6 +91,18 @@ def check_leaks(args):
     return wrong
 
 
+def check_questions(args):
+    """Whether a stream is being captured is asked for pools that somebody wants to know of, and not of a program that is only recorded."""
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        for command, is_asked in (["run", "-o", f"{folder}/trace.rpd"], False), (["sanitize", "--tool", "memcheck"], True):
+            ran = subprocess.run([f"{args.bin}/wavetap", *command, "--gpu", args.gpu, "--", args.program, "async", "right"],
+                                 capture_output=True, text=True, env={**os.environ, "AMD_LOG_LEVEL": "3"})
+            if ("hipMallocAsync (" not in ran.stderr) or ("hipStreamIsCapturing (" in ran.stderr) != is_asked:
+                wrong.append(f"{command[0]}: hipStreamIsCapturing is {'not ' if is_asked else ''}called: {ran.stderr[-500:]}")
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -101,7 +114,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrong = [text for found in pool.map(lambda case: check(args, *case), chosen) for text in found]
     if not args.case:
-        wrong += check_leaks(args)
+        wrong += check_leaks(args) + check_questions(args)
     print("\n".join(wrong) or f"{len(chosen)} cases and the leaks of the heap: as expected")
     sys.exit(1 if wrong else 0)
 

@@ -125,6 +125,11 @@ WT_EXPORT void wavetap_annotate_v1(int what, const void* address, size_t bytes) 
 }
 
 // agent/virtual_gpu.cc looks for these.
+WT_EXPORT bool wavetap_wants_pool_blocks_v1() {
+  using namespace wavetap::vgpu;
+  const Driver* const driver = front::running_driver();
+  return driver != nullptr && driver->wants_pool_blocks();
+}
 WT_EXPORT void wavetap_pool_block_began_v1(const void* address, size_t bytes) {
   using namespace wavetap::vgpu;
   if (Driver* driver = front::running_driver())
