@@ -1,6 +1,7 @@
 #include "vgpu/queue_races.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -30,6 +31,40 @@ std::optional<sanitize::FootprintConflict> find_conflict(const Ended& earlier, c
                                    : find_conflict(earlier.marks, later.ranges);
   return later.kernel != nullptr ? find_conflict(earlier.ranges, later.marks)
                                  : find_conflict(earlier.ranges, later.ranges);
+}
+
+bool is_in(std::span<const sanitize::MovedRange> ranges, uint64_t begin, uint64_t end) {
+  return std::any_of(ranges.begin(), ranges.end(), [&](const sanitize::MovedRange& range) {
+    return range.begin < end && begin < range.end();
+  });
+}
+
+// Whether the host and a kernel that runs may have told each other something: the kernel has looked, past the caches, at memory
+// of the host's, or has stored to it elsewhere than where the host copies. What the host's side of it did nobody sees.
+bool may_have_talked(const sanitize::FootprintMarks& kernel,
+                     std::span<const sanitize::MovedRange> copied, const sanitize::MemoryMap& map) {
+  using sanitize::PageMarks;
+  using sanitize::PageUse;
+  for (const std::unique_ptr<PageMarks>& page : kernel.pages.all()) {
+    const uint64_t begin = page->number * PageMarks::kBytes;
+    uint64_t looked = 0;
+    uint64_t told = 0;
+    for (size_t line = 0; line < PageMarks::kLines; ++line) {
+      looked |= page->line(PageUse::kPastCache, line) | page->line(PageUse::kAtomic, line);
+      told |= page->line(PageUse::kWritten, line);
+    }
+    if (looked == 0 && (told == 0 || is_in(copied, begin, begin + PageMarks::kBytes))) continue;
+    const char* const memory = map.neighbour({begin}).memory;
+    if (memory != nullptr && std::strcmp(memory, "VRAM") != 0) return true;
+  }
+  return false;
+}
+
+// Of a copy of the host's and a kernel.
+bool may_be_told(const Ended& one, const Ended& other, const sanitize::MemoryMap& map) {
+  if (one.mover.what == sanitize::MoverKind::kHost)
+    return other.kernel != nullptr && may_have_talked(other.marks, one.ranges, map);
+  return other.mover.what == sanitize::MoverKind::kHost && may_be_told(other, one, map);
 }
 
 sanitize::Place side_of(const Ended& ended, uint64_t address, sanitize::PageUse use) {
@@ -102,7 +137,8 @@ std::vector<QueueRace> QueueRaces::add(Ended ended, const QueueCounts& submitted
   const std::lock_guard lock(mutex_);
   for (const Record& record : records_) {
     if (!may_overlap(record, ended)) continue;
-    if (const auto conflict = find_conflict(record.ended, ended))
+    const auto conflict = find_conflict(record.ended, ended);
+    if (conflict && !may_be_told(record.ended, ended, map))
       races.push_back(race_of(record.ended, ended, *conflict, map));
   }
   records_.push_back({std::move(ended), submitted});

@@ -40,11 +40,12 @@ CASES = {
     "copy_pageable": ("read-write", "error", {"put", "copy_pageable"}),
     "copy_rows": ("write-after-write", "error", {"put", "copy_rows"}),
     "copy_on_gpu": ("read-write", "error", {"put", None}),
-    "host_copy_in": ("write-after-write", "error", {"put", "host_copy_in"}),
-    "host_copy_read": ("read-write", "error", {"get", "host_copy_read"}),
-    "host_copy_out": ("read-write", "error", {"put", "host_copy_out"}),
-    "host_copy_overlap": ("write-after-write", "error", {"put", "host_copy_overlap"}),
-    "host_copy_pinned": ("write-after-write", "error", {"put", "host_copy_pinned"}),
+    "host_copy_in": ("write-after-write", "error", {"put_first", "host_copy_in"}),
+    "host_copy_read": ("read-write", "error", {"get_first", "host_copy_read"}),
+    "host_copy_out": ("read-write", "error", {"put_first", "host_copy_out"}),
+    "host_copy_overlap": ("write-after-write", "error", {"put_first", "host_copy_overlap"}),
+    "host_copy_pinned": ("write-after-write", "error", {"put_first", "host_copy_pinned"}),
+    "host_copy_flag": ("write-after-write", "error", {"put_first", "host_copy_flag"}),
 }
 
 
