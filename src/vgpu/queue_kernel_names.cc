@@ -13,6 +13,7 @@
 #include "base/sys_files.h"
 #include "codeobj/code_object.h"
 #include "codeobj/elf.h"
+#include "codeobj/parameter_names.h"
 #include "vgpu/guard.h"
 
 namespace wavetap::vgpu {
@@ -134,6 +135,23 @@ std::vector<std::byte> image_of(const std::string& uri_text) {
 
 using SourceMapPtr = std::shared_ptr<const codeobj::SourceMap>;
 
+// HIP's compilers leave the names out of the kernel's description; debug information has them.
+std::vector<codeobj::KernelArg> named_args(const codeobj::CodeObject& code,
+                                           const codeobj::Kernel& kernel) {
+  std::vector<codeobj::KernelArg> args = kernel.args;
+  const auto is_hidden = [](const codeobj::KernelArg& arg) { return arg.is_hidden(); };
+  const std::vector<std::string> names = codeobj::parameter_names(code.elf(), kernel.entry_address);
+  const auto hidden = std::count_if(args.begin(), args.end(), is_hidden);
+  if (std::ssize(names) != std::ssize(args) - hidden) return args;
+  auto name = names.begin();
+  for (codeobj::KernelArg& arg : args) {
+    if (arg.is_hidden()) continue;
+    if (arg.name.empty()) arg.name = *name;
+    ++name;
+  }
+  return args;
+}
+
 // Fills in `place` when the kernel is one of the object's, and *source unless that is known.
 bool look_in(const LoadedObject& object, GpuAddr kernel_object, KernelPlace* place,
              SourceMapPtr* source) {
@@ -145,7 +163,7 @@ bool look_in(const LoadedObject& object, GpuAddr kernel_object, KernelPlace* pla
     if (kernel.descriptor_address != linked) continue;
     place->found = true;
     place->name = codeobj::demangle(kernel.name);
-    place->args = kernel.args;
+    place->args = named_args(*code, kernel);
     place->library = library_of(object.uri);
     if (*source == nullptr) *source = std::make_shared<codeobj::SourceMap>(code->elf());
     return true;

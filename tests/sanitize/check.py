@@ -274,6 +274,11 @@ def check_inlined(args):
     _, _, document = sanitize(args, "inlined_calls", "none", options=("--tool", "leakcheck"))
     leaks = [finding["source"] for finding in document["findings"] if finding["kind"] == "leak"]
     expect(leaks == [f"inlined_calls.hip:{marks['allocation']}"], f"leak: {document['findings']}")
+    # What the kernel calls its arguments is in the debug information alone.
+    for program, name in (("inlined_calls_g", "data"), ("inlined_calls", None)):
+        _, text, document = sanitize(args, program, "store")
+        names = [finding.get("argument", {}).get("name") for finding in document.get("findings", [])]
+        expect(names[:1] == [name] and ("1st argument `data`" in text) == (name is not None), f"{program}: {names} {text}")
     # bug: functions of the frames, from the one of the program's line outwards, and the lines of those
     wanted = {"atomic": (["count_one", "count_all"], ["atomic", "atomic call"]),
               "store": (["put", "put_all"], ["store", "store call"]),
