@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
+#include <string>
 #include <vector>
 
 #define CHECK(call)                                                                \
@@ -104,6 +106,10 @@ __global__ void flood(float* out) {
   out[blockIdx.x * kThreads + t] = sum;
 }
 
+// For the size of shadow memory: a word every 256 bytes, and words beside each other by workgroups of their own.
+__global__ void strided(float* out) { out[(blockIdx.x * kThreads + threadIdx.x) * 64] = 1; }
+__global__ void transposed(float* out) { out[threadIdx.x * (kCount / kThreads) + blockIdx.x] = 1; }
+
 double processor_seconds() {
   const auto seconds = [](clockid_t clock) {
     timespec now{};
@@ -114,7 +120,7 @@ double processor_seconds() {
 }
 
 template <class Launch>
-void measure(const char* name, Launch launch, int rounds = 7) {
+void measure(const char* name, Launch launch, int rounds = 15) {
   double best = 1e30;
   for (int i = 0; i < rounds; ++i) {
     const double start = processor_seconds();
@@ -125,8 +131,25 @@ void measure(const char* name, Launch launch, int rounds = 7) {
   std::printf("%s %.6f\n", name, best);
 }
 
-// `flood`: only what is uninitialised.
-int main(int argc, char**) {
+// A copy on the device of what nobody has written, and of what somebody has.
+void measure_copies(char* to) {
+  constexpr size_t kBytes = size_t{32} << 20;
+  for (const char* name : {"copy", "copy_written"}) {
+    char *from = nullptr, *into = nullptr;
+    CHECK(hipMalloc(&from, kBytes));
+    CHECK(hipMalloc(&into, kBytes));
+    if (std::strcmp(name, "copy_written") == 0) CHECK(hipMemset(from, 1, kBytes));
+    CHECK(hipMemcpy(to, from, 64, hipMemcpyDeviceToDevice));  // the runtime's kernels are loaded
+    CHECK(hipDeviceSynchronize());
+    measure(
+        name, [&] { CHECK(hipMemcpy(into, from, kBytes, hipMemcpyDeviceToDevice)); }, 1);
+    CHECK(hipFree(from));
+    CHECK(hipFree(into));
+  }
+}
+
+// `flood`: only what is uninitialised. `copy`: only copies. `shadow`: kernels that scatter.
+int main(int argc, char** argv) {
   std::vector<unsigned> random(kCount);
   unsigned state = 1;
   for (unsigned& value : random) value = (state = state * 1664525 + 1013904223) >> 8;
@@ -136,7 +159,17 @@ int main(int argc, char**) {
   CHECK(hipMemcpy(x, random.data(), kCount * sizeof(float), hipMemcpyHostToDevice));
   CHECK(hipMemset(y, 0, kCount * sizeof(float)));
   unsigned* const keys = reinterpret_cast<unsigned*>(x);
-  if (argc > 1) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "copy") {
+    measure_copies(reinterpret_cast<char*>(y));
+    return 0;
+  }
+  if (mode == "shadow") {
+    measure("strided", [&] { strided<<<kCount / kThreads / 64, kThreads>>>(y); });
+    measure("transposed", [&] { transposed<<<kCount / kThreads, kThreads>>>(y); });
+    return 0;
+  }
+  if (mode == "flood") {
     measure(
         "flood_written", [&] { flood<true><<<kCount / kThreads, kThreads>>>(y); }, 2);
     measure(
