@@ -210,7 +210,8 @@ class Session:
             return arguments
         file = self.scratch / f"arguments.{self.suite.name}.{self.target}.{self.options.shard[0]}"
         file.write_text("\n".join(arguments) + "\n")
-        return [self.adapter.argument_file + str(file)]
+        *others, last = self.adapter.argument_file
+        return [*others, last + str(file)]
 
     def _run_batch(self, batch, journal, tally, deadline):
         key, names = batch[0][0], [name for _, name in batch]
