@@ -5,7 +5,7 @@ An adapter has
   listing           arguments that make a program print its cases, or None: the program itself is the case
   parse_listing     that text -> names of cases
   selecting(names)  arguments that run these cases
-  argument_file     what a file of such arguments, one a line, is handed over with: arguments to which its path is added
+  patterns          true: selecting() takes names that end in * as well
   reader()          an object that is fed the lines of a run and yields events
   same_on_targets   true: a program lists the same cases on every GPU
   announces         false: there is no start event, cases end in the order of the listing
@@ -21,8 +21,7 @@ from .journal import FAILED, PASSED, SKIPPED
 class GoogleTest:
     stratum = r"^[^#]*?(?=/\d+$|$)"
     listing = ["--gtest_list_tests"]
-    # rocblas-test brings a filter of its own where it finds none among its arguments; the last one counts.
-    argument_file = ["--gtest_filter=*", "--gtest_flagfile="]
+    patterns = True
 
     @staticmethod
     def parse_listing(text):

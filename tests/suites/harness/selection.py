@@ -7,6 +7,7 @@ decides which cases of a stratum come first; where a suite says how a case's nam
 before large ones, so that one large case does not take the time of a hundred small ones.
 """
 import hashlib
+import itertools
 import math
 import random
 import re
@@ -61,6 +62,24 @@ def order(cases, seed, pattern_of, size_of=lambda program: ""):
             by_program.setdefault(key[0], []).extend(strata[key][start:start + size])
         yield [(program, name) for group in by_program.values() for _, program, name in group]
         start, size = start + size, size * 2
+
+
+def patterns(names, listed):
+    """The fewest names and beginnings, `beginning*`, that say `names` and nothing else of what is `listed`."""
+    wanted, words = set(names), sorted(listed)
+    before = list(itertools.accumulate((word in wanted for word in words), initial=0))
+    found, ranges = [], [(0, len(words), 0)]
+    while ranges:
+        begin, end, length = ranges.pop()  # words that have their first `length` letters in common
+        count = before[end] - before[begin]
+        if count == end - begin:
+            found.append(words[begin] if count == 1 else words[begin][:length] + "*")
+        elif count:
+            groups = itertools.groupby(range(begin, end), key=lambda place: words[place][length:length + 1])
+            for _, places in groups:
+                places = list(places)
+                ranges.append((places[0], places[-1] + 1, length + 1))
+    return found
 
 
 def batches(cases, seconds, expected, places, most=500):

@@ -201,17 +201,14 @@ class Session:
                 self._run_batch(batch, journal, tally, deadline)
                 progress(self, journal)
 
-    def _selecting(self, names):
-        """Arguments that run these cases; a list that is too long for a command line goes through a file."""
+    def _selecting(self, key, names):
+        """Arguments that run these cases. A list that is too long for a command line is said in patterns."""
         if not self.adapter.listing:
             return []
         arguments = self.adapter.selecting(names)
-        if max(map(len, arguments)) <= ARGUMENT_BYTES or not hasattr(self.adapter, "argument_file"):
+        if max(map(len, arguments)) <= ARGUMENT_BYTES or not getattr(self.adapter, "patterns", False):
             return arguments
-        file = self.scratch / f"arguments.{self.suite.name}.{self.target}.{self.options.shard[0]}"
-        file.write_text("\n".join(arguments) + "\n")
-        *others, last = self.adapter.argument_file
-        return [*others, last + str(file)]
+        return self.adapter.selecting(selection.patterns(names, self._list(key)))
 
     def _run_batch(self, batch, journal, tally, deadline):
         key, names = batch[0][0], [name for _, name in batch]
@@ -226,7 +223,7 @@ class Session:
         log_path.parent.mkdir(parents=True, exist_ok=True)
         while names and time.monotonic() < deadline and self.dead_starts.get(key, 0) < DEAD_STARTS:
             started, before = time.monotonic(), len(names)
-            arguments = self._selecting(names)
+            arguments = self._selecting(key, names)
             with open(log_path, "w") as log:
                 batch = Batch(self.command(key, arguments), self.environment(key), self.scratch, limits,
                               self.adapter, names, record, log, deadline)
