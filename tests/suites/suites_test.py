@@ -450,7 +450,7 @@ class Report(unittest.TestCase):
             self.assertIn("| gfx90a | 1 | 5 | 2 | 2 | 1 | 50.00 % |", text)
             self.assertIn("| rocBLAS | gfx90a | `b` | needs | images |", text)
             self.assertIn("`c` | not known", text)
-            self.assertIn("1 thread, seed 0 | 1 | 1 `a` |", text)
+            self.assertIn("1 thread, seed 0 | 1 | 1 (0 explained) `a` |", text)
             self.assertIn("2 threads, seed 3 | 1 | 0  |", text)
             self.assertIn("all threads, seed 0, compiled | 1 | 0  |", text)
 

@@ -97,7 +97,7 @@ def variant_names(base):
     return sorted({re.sub(r"\.shard\d+of\d+", "", path.name) for path in parts})
 
 
-def variants(folder, suites):
+def variants(folder, suites, causes):
     """Whether the cases of a journal ended alike with other threads and seeds."""
     lines = []
     for suite in suites.values():
@@ -119,7 +119,9 @@ def variants(folder, suites):
                 engine = f"{threads}, seed {found[2]}" + (", compiled" if found[3] else "") + \
                     (" and checked" if found[3] == "verify" else "")
                 shown = ", ".join(f"`{case}`" for case in different[:3]) + (" …" if len(different) > 3 else "")
-                lines.append(f"| {suite.title} | {target} | {engine} | {len(both)} | {len(different)} {shown} |")
+                known = sum(1 for case in different if causes.find(suite.name, target, case))
+                count = f"{len(different)} ({known} explained)" if different else "0"
+                lines.append(f"| {suite.title} | {target} | {engine} | {len(both)} | {count} {shown} |")
     return lines
 
 
@@ -158,7 +160,7 @@ def text(folder, suites, causes, before=""):
     """`before`: the document as it is, whose rows without a journal here are kept."""
     rows = rows_of(folder, suites)
     judged = {(row["suite"].title, row["target"]) for row in rows}
-    varied, whole_sets = variants(folder, suites), complete_sets(folder, suites)
+    varied, whole_sets = variants(folder, suites, causes), complete_sets(folder, suites)
     tables = (("Results", "suite | target | host | packages | run | passed | failed | too slow | skipped | left out | "
                "of those that ended, passed", results_table(rows, causes), judged, "No case was run."),
               ("Failures and their causes", "suite | target | cases | cause | why", failures_table(rows, causes), judged,
