@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "util/file.h"
+#include "util/json.h"
 #include "util/pattern.h"
 
 namespace wavetap::analysis {
@@ -25,8 +26,7 @@ Error malformed(const std::string& origin, const std::string& what) {
 
 Result<KernelCategories> KernelCategories::parse(const std::string& text,
                                                  const std::string& origin) {
-  const nlohmann::ordered_json json =
-      nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::ordered_json json = util::read_ordered_json(text);
   if (!json.is_object()) return malformed(origin, "not a JSON object");
   KernelCategories out;
   for (const auto& [name, patterns] : json.items()) {
@@ -35,7 +35,7 @@ Result<KernelCategories> KernelCategories::parse(const std::string& text,
     for (const auto& pattern : patterns) {
       if (!pattern.is_string())
         return malformed(origin, "category " + name + " holds something that is not a text");
-      Result<std::regex> compiled = util::compile_pattern(pattern.get<std::string>());
+      Result<util::Pattern> compiled = util::compile_pattern(pattern.get<std::string>());
       if (!compiled.ok()) return Error{origin + ": " + compiled.error().message};
       category.patterns.push_back(std::move(*compiled));
     }
@@ -57,7 +57,7 @@ Result<KernelCategories> KernelCategories::load(const std::string& path) {
 std::string KernelCategories::find(std::string_view kernel) const {
   std::string found = kOther;
   for (const Category& category : categories_)
-    for (const std::regex& pattern : category.patterns)
+    for (const util::Pattern& pattern : category.patterns)
       if (util::is_found(pattern, kernel)) found = category.name;
   return found;
 }

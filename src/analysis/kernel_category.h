@@ -1,12 +1,12 @@
 // What a kernel is for, told by its name: matrix products, attention, collectives, …
 #pragma once
 
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "util/pattern.h"
 
 namespace wavetap::analysis {
 
@@ -26,7 +26,7 @@ class KernelCategories {
   static Result<KernelCategories> parse(const std::string& text, const std::string& origin);
   struct Category {
     std::string name;
-    std::vector<std::regex> patterns;
+    std::vector<util::Pattern> patterns;
   };
   std::vector<Category> categories_;
 };

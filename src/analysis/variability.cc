@@ -12,7 +12,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <regex>
 #include <set>
 
 #include "analysis/analysis.h"
@@ -76,7 +75,7 @@ struct Item {
 // A bound is a time, or a regular expression: the start of the first kernel it matches.
 Result<int64_t> read_bound(const store::Trace& trace, const std::string& given) {
   if (Result<int64_t> time = parse_time(given, trace_span(trace)); time.ok()) return time;
-  const Result<std::regex> pattern = util::compile_pattern(given);
+  const Result<util::Pattern> pattern = util::compile_pattern(given);
   if (!pattern.ok()) return errorf("%s: neither a time nor a regular expression", given.c_str());
   constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
   int64_t first = kNone;

@@ -56,9 +56,8 @@ namespace {
 Result<nlohmann::json> read_profile(const std::string& path) {
   const Result<std::vector<std::byte>> bytes = util::read_file(path);
   if (!bytes.ok()) return bytes.error();
-  nlohmann::json json = nlohmann::json::parse(
-      std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), nullptr,
-      false);
+  nlohmann::json json = util::read_json(
+      std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
   if (!json.is_object()) return errorf("%s: not a profile.json of wavetap profile", path.c_str());
   return json;
 }

@@ -7,7 +7,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <regex>
 
 #include "cli/command.h"
 #include "cli/source_input.h"
@@ -232,7 +231,7 @@ int show_source(const SourceOptions& options) {
   std::optional<LinePlace> place;
   if (!options.line.empty() && !(place = parse_line(options.line)))
     return fail(errorf("--line %s: not understood; write FILE:LINE", options.line.c_str()));
-  const Result<std::regex> pattern = util::compile_pattern(options.kernel);
+  const Result<util::Pattern> pattern = util::compile_pattern(options.kernel);
   if (!pattern.ok()) return fail(pattern.error());
   const auto is_chosen = [&](const std::string& name) {
     return options.kernel.empty() || util::is_found(*pattern, name);

@@ -7,6 +7,7 @@
 #include "emu/counters.h"
 #include "profile/workload.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -36,8 +37,7 @@ Status write_counters(const std::string& lines_path, const std::string& path) {
 #undef WT_COUNTER
   for (const std::string& line : util::split(text, '\n')) {
     if (line.empty()) continue;
-    nlohmann::ordered_json dispatch =
-        nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
+    nlohmann::ordered_json dispatch = util::read_ordered_json(line);
     if (!dispatch.is_object() || !dispatch.contains("counters")) {
       ++losses;
       continue;

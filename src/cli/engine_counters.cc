@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "emu/amd_counters.h"
+#include "util/json.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"
@@ -41,7 +42,7 @@ void add_counters(nlohmann::json& json, const emu::Counters& counters) {
 }
 
 std::optional<emu::Counters> counters_of_line(std::string_view line) {
-  const auto parsed = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const auto parsed = util::read_json(line);
   if (!parsed.is_object() || !parsed.contains("counters")) return {};
   const nlohmann::json& counted = parsed["counters"];
   emu::Counters counters;

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "cli/run_dir.h"
 #include "util/file.h"
 #include "util/isolated.h"
+#include "util/json.h"
+#include "util/pattern.h"
 
 namespace wavetap::cli {
 namespace {
@@ -27,10 +28,10 @@ bool is_written_in(const optimize::Sources& sources, const std::string& demangle
   if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                              "0123456789_") != std::string::npos)
     return false;
-  const std::regex definition("\\b" + name + "\\s*\\(");
+  const Result<util::Pattern> definition = util::compile_pattern("\\b" + name + "\\s*\\(");
   return std::any_of(sources.begin(), sources.end(), [&](const auto& source) {
     return source.second.find("__global__") != std::string::npos &&
-           std::regex_search(source.second, definition);
+           definition->is_in(source.second);
   });
 }
 
@@ -47,9 +48,8 @@ Result<ParsedJson> profile_of(const std::string& gpu, const std::vector<std::str
                   ran->output.c_str());
   const Result<std::vector<std::byte>> bytes = util::read_file(folder->path() + "/profile.json");
   if (!bytes.ok()) return bytes.error();
-  ParsedJson json = ParsedJson::parse(
-      std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), nullptr,
-      false);
+  ParsedJson json = util::read_json(
+      std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
   if (!json.is_object()) return errorf("%s: its profile is not understood", program[0].c_str());
   return json;
 }

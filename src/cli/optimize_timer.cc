@@ -8,6 +8,7 @@
 #include "tune/clock_state.h"
 #include "util/file.h"
 #include "util/isolated.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -55,7 +56,7 @@ Result<Json> replay_both(const TimerOptions& options, uint32_t capture, const st
   const Result<util::ShellResult> ran = util::run_words(words, shell);
   if (!ran.ok()) return ran.error();
   if (ran->timed_out) return errorf("timing it was not done after %g seconds", options.seconds);
-  const Json json = Json::parse(ran->output, nullptr, false);
+  const Json json = util::read_json(ran->output);
   if (ran->status == kMismatch)
     return errorf("timed on the GPU, it leaves other values than the captured dispatch");
   if (ran->status == 0 && json.is_object() && json.contains("against")) return json;

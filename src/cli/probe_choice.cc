@@ -10,6 +10,7 @@
 #include "cli/usage.h"
 #include "format/launch_choice.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -84,7 +85,7 @@ Status use_library_filter(const std::string& path, ProbeRunOptions& probe) {
   const Result<std::vector<std::byte>> bytes = util::read_file(path);
   if (!bytes.ok()) return bytes.error();
   const auto* const text = reinterpret_cast<const char*>(bytes->data());
-  const auto json = nlohmann::json::parse(text, text + bytes->size(), nullptr, false);
+  const auto json = util::read_json({text, bytes->size()});
   if (!json.is_object())
     return errorf(R"(%s: not a filter of libraries; write {"exclude": ["/path/with/*", …]})",
                   path.c_str());

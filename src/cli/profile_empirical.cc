@@ -18,6 +18,7 @@
 #include "model/peaks.h"
 #include "profile/numbers.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"
@@ -45,7 +46,7 @@ Error no_figures(const std::string& why, bool emulated) {
 }
 
 Result<json> parsed(const std::string& text, bool emulated) {
-  json told = json::parse(text, nullptr, false);
+  json told = util::read_json(text);
   if (!told.is_object()) return no_figures("the measuring program said nothing", emulated);
   if (const std::string error = told.value("error", ""); !error.empty())
     return no_figures(error, emulated);

@@ -124,7 +124,7 @@ uint64_t SanitizeReport::errors() const {
 void fold_findings(std::string_view lines, SanitizeReport& report) {
   Reader reader(report);
   for (const std::string& line : util::split(lines, '\n'))
-    if (!line.empty()) reader.add(Json::parse(line, nullptr, /*allow_exceptions=*/false));
+    if (!line.empty()) reader.add(util::read_ordered_json(line));
   reader.finish();
 }
 

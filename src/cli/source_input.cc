@@ -12,6 +12,7 @@
 #include "replay/capture_file.h"
 #include "replay/device_file.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "vgpu/queue_kernel_names.h"
 
 namespace wavetap::cli {
@@ -213,8 +214,7 @@ Status add_counters(const std::string& path, SourceInput& input) {
   const Result<std::vector<std::byte>> bytes = util::read_file(path);
   if (!bytes.ok()) return bytes.error();
   const auto* text = reinterpret_cast<const char*>(bytes->data());
-  const ParsedJson document =
-      ParsedJson::parse(text, text + bytes->size(), nullptr, /*allow_exceptions=*/false);
+  const ParsedJson document = util::read_json({text, bytes->size()});
   const auto list = document.is_object() ? document.find("dispatches") : document.end();
   if (!document.is_object() || list == document.end() || !list->is_array())
     return errorf("%s: not a file of counters; make it with wavetap run --counters FILE --caches",

@@ -174,7 +174,7 @@ Status trace_captures(const InstructionTraceOptions& options, const std::string&
   const Result<std::unique_ptr<replay::CaptureFile>> file = replay::CaptureFile::open(path);
   if (!file.ok()) return file.error();
   const Result<itrace::UnitChoice> choice = choice_of(options);
-  const Result<std::regex> pattern = util::compile_pattern(options.kernels);
+  const Result<util::Pattern> pattern = util::compile_pattern(options.kernels);
   if (!pattern.ok()) return pattern.error();
   for (const replay::Capture& capture : (*file)->captures()) {
     if (!capture.has_before || !util::is_found(*pattern, capture.kernel)) continue;

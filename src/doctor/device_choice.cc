@@ -9,6 +9,7 @@
 #include "doctor/finding.h"
 #include "doctor/rocm_libraries.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::doctor {
@@ -76,7 +77,7 @@ bool read_choice(const std::string& file, const std::string& state, DeviceChoice
   const Result<std::vector<std::byte>> bytes = util::read_file(file);
   if (!bytes.ok()) return false;
   const auto* text = reinterpret_cast<const char*>(bytes->data());
-  const nlohmann::json kept = nlohmann::json::parse(text, text + bytes->size(), nullptr, false);
+  const nlohmann::json kept = util::read_json({text, bytes->size()});
   if (!kept.is_object() || kept.value("version", 0) != kChoiceVersion ||
       kept.value("state", "") != state)
     return false;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "doctor/child.h"
+#include "util/json.h"
 #include "util/table.h"
 #include "util/text.h"
 
@@ -27,7 +28,7 @@ Layer ask(const std::string& program, const std::string& layer, const char* titl
     result.error = "did not answer within 10 s";
     return result;
   }
-  const nlohmann::json answer = nlohmann::json::parse(child->output, nullptr, false);
+  const nlohmann::json answer = util::read_json(child->output);
   if (!answer.is_object()) {
     result.error = child->signal != 0 ? fmt::format("died of signal {}", child->signal)
                                       : fmt::format("exit status {}", child->exit_status);

@@ -121,8 +121,7 @@ PassProcess read_pass_process(const std::string& lines_file, const std::string& 
   }
   const std::string_view text(reinterpret_cast<const char*>(lines->data()), lines->size());
   for (const std::string& line : util::split(text, '\n'))
-    if (!line.empty())
-      read_line(ParsedJson::parse(line, nullptr, /*allow_exceptions=*/false), process);
+    if (!line.empty()) read_line(util::read_json(line), process);
   if (std::filesystem::exists(records_file)) {
     const Result<std::vector<std::byte>> bytes = util::read_file(records_file);
     if (!bytes.ok()) {

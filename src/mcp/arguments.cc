@@ -7,6 +7,7 @@
 
 #include "mcp/tool.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::mcp {
@@ -148,9 +149,8 @@ void add_step(const ParsedJson& arguments, const Roots& roots, Words& words) {
     words.options.emplace_back("--resume");
   if (folder.ok())
     if (const auto bytes = util::read_file(*folder + "/best.json"); bytes.ok()) {
-      const ParsedJson best = ParsedJson::parse(
-          std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), nullptr,
-          false);
+      const ParsedJson best = util::read_json(
+          std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
       if (best.is_object() && best.contains("evaluated_configs") &&
           best["evaluated_configs"].is_number())
         done = best["evaluated_configs"].get<double>();

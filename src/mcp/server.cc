@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "util/file.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::mcp {
@@ -285,7 +286,7 @@ Server::Json Server::result_of(const Call& call) const {
             call.tool->name, util::human_bytes(options_.output_bytes), text.substr(0, 4000)),
         true);
   Json answer = {{"exit_status", call.child->status()}};
-  Json result = Json::parse(text, nullptr, false);
+  Json result = util::read_ordered_json(text);
   if (result.is_discarded()) result = text;
   answer["result"] = std::move(result);
   if (!call.folder.empty() && !call.child->output().empty())

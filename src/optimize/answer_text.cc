@@ -2,6 +2,7 @@
 // the whole text as JSON; every fence as JSON; every place where an object begins; fences that hold a
 // source file. Whatever is found is judged like any candidate, so a wrong guess costs a build.
 #include "optimize/answer_text.h"
+#include "util/json.h"
 
 #include <optional>
 #include <utility>
@@ -122,7 +123,7 @@ std::string file_of(const Fence& fence, const Sources& sources) {
 }  // namespace
 
 Result<Proposed> parse_answer(const std::string& text, bool is_lenient) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = util::read_ordered_json(text);
   if (!json.is_object()) return errorf("provider: its answer is not a JSON object");
   try {
     if ((!is_lenient || json.contains("schema")) &&

@@ -24,6 +24,7 @@
 
 #include "optimize/answer_text.h"
 #include "optimize/http_client.h"
+#include "util/json.h"
 #include "util/random.h"
 #include "util/text.h"
 
@@ -70,7 +71,7 @@ void sleep_seconds(double seconds) {
 
 // What the service says of its error, in one line.
 std::string said_in(const std::string& body) {
-  const Json json = Json::parse(body, nullptr, false);
+  const Json json = util::read_ordered_json(body);
   std::string text = body;
   if (json.is_object() && json.contains("error")) {
     const Json& error = json["error"];
@@ -208,7 +209,7 @@ class HttpProvider final : public Provider {
       else if (!may_pass) over_ = what;
       return Error{over_.empty() ? what : over_};
     }
-    const Json json = Json::parse(reply.body, nullptr, false);
+    const Json json = util::read_ordered_json(reply.body);
     try {
       if (!json.is_object()) return Error{where + ": the answer is not JSON"};
       const Json& choice = json.at("choices").at(0);

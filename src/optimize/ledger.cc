@@ -6,6 +6,7 @@
 
 #include "util/file.h"
 #include "util/file_lock.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::optimize {
@@ -183,7 +184,7 @@ Result<Ledger> Ledger::resume(const std::string& folder) {
 Result<Ledger> Ledger::open(const std::string& folder) {
   const Result<std::string> text = read_text(folder + "/ledger.json");
   if (!text.ok()) return text.error();
-  const Json json = Json::parse(*text, nullptr, false);
+  const Json json = util::read_ordered_json(*text);
   Ledger ledger;
   ledger.folder_ = std::filesystem::absolute(folder);
   try {

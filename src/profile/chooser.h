@@ -2,12 +2,12 @@
 #pragma once
 
 #include <map>
-#include <regex>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "profile/selection.h"
+#include "util/pattern.h"
 
 namespace wavetap::profile {
 
@@ -17,11 +17,11 @@ class Chooser {
     Chooser chooser;
     chooser.launches_ = selection.launches;
     chooser.is_all_ = selection.pattern.empty();
-    try {
-      chooser.pattern_ = std::regex(selection.pattern, std::regex::extended);
-    } catch (const std::regex_error&) {
+    const Result<util::Pattern> pattern =
+        util::compile_pattern(selection.pattern, util::Syntax::kExtended);
+    if (!pattern.ok())
       return errorf("-k %s: is not a regular expression; see grep -E", selection.pattern.c_str());
-    }
+    chooser.pattern_ = *pattern;
     return chooser;
   }
 
@@ -29,8 +29,7 @@ class Chooser {
   bool wants(std::string_view kernel) {
     const auto [found, is_new] = kernels_.try_emplace(std::string(kernel));
     Kernel& state = found->second;
-    if (is_new)
-      state.matches = is_all_ || std::regex_search(kernel.begin(), kernel.end(), pattern_);
+    if (is_new) state.matches = is_all_ || pattern_.is_in(kernel);
     if (!state.matches) return false;
     return ++state.launches, launches_.empty() || launches_.contains(state.launches);
   }
@@ -40,7 +39,7 @@ class Chooser {
     bool matches = false;
     uint64_t launches = 0;
   };
-  std::regex pattern_;
+  util::Pattern pattern_;
   bool is_all_ = true;
   format::LaunchList launches_;
   std::map<std::string, Kernel, std::less<>> kernels_;

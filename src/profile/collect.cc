@@ -224,7 +224,7 @@ Result<std::vector<SampleGroup>> groups_of(const store::Trace& trace, const Sele
 }
 
 void add_places(std::vector<SampleGroup>& groups, const std::string& counters_json) {
-  const json document = json::parse(counters_json, nullptr, /*allow_exceptions=*/false);
+  const json document = util::read_json(counters_json);
   const auto list = document.is_object() ? document.find("dispatches") : document.end();
   if (!document.is_object() || list == document.end() || !list->is_array()) return;
   std::map<std::string, std::vector<SampleGroup*>> by_kernel;

@@ -9,6 +9,7 @@
 #include "amd/gfx_target.h"
 #include "model/peaks.h"
 #include "util/csv.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::profile {
@@ -198,7 +199,7 @@ std::vector<Sample> samples_of_lines(const std::string& lines, uint64_t& losses)
   };
   for (const std::string& line : util::split(lines, '\n')) {
     if (line.empty()) continue;
-    const json object = json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const json object = util::read_json(line);
     if (!object.is_object() || !object.contains("counters")) {
       ++losses;
       continue;

@@ -18,6 +18,7 @@
 #include "replay/kernel_argument.h"
 #include "replay/replay_run.h"
 #include "replay/touched_memory.h"
+#include "util/json.h"
 
 namespace wavetap::proof {
 namespace {
@@ -307,7 +308,7 @@ std::string to_text(const CrossCheck& check) {
 }
 
 Result<CrossCheck> parse_cross_check(const std::string& text) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json json = util::read_json(text);
   try {
     CrossCheck check;
     const auto outcome = outcome_named(json.at("outcome").get<std::string>());

@@ -17,6 +17,7 @@
 #include "sanitize/session.h"
 #include "swap/kernel_info.h"
 #include "timing/kernel_time.h"
+#include "util/json.h"
 
 namespace wavetap::proof {
 namespace {
@@ -226,7 +227,7 @@ std::string to_text(const Trial& trial) {
 }
 
 Result<Trial> parse_trial(const std::string& text) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json json = util::read_json(text);
   try {
     Trial trial;
     const auto outcome = outcome_named(json.at("outcome").get<std::string>());

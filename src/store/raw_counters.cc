@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "format/session.h"
+#include "util/json.h"
 
 namespace wavetap::store {
 namespace {
@@ -46,7 +47,7 @@ uint32_t RawCounters::name(const std::string& text) {
 }
 
 void RawCounters::add(std::string_view text) {
-  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const json object = util::read_json(text);
   if (!object.is_object() || !object.contains("counters") ||
       number_of(object, "format") != kFormat) {
     ++unreadable_;

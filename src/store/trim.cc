@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
-#include <regex>
 #include <vector>
 
 #include "store/column_meaning.h"
@@ -37,7 +36,7 @@ Result<Keep> select_rows(const Trace& trace, const TrimOptions& options) {
   // it.
   std::vector<std::vector<std::pair<int64_t, int64_t>>> ranges(trace.threads.size());
   if (!options.marker.empty()) {
-    Result<std::regex> pattern = util::compile_pattern(options.marker);
+    Result<util::Pattern> pattern = util::compile_pattern(options.marker);
     if (!pattern.ok()) return pattern.error();
     const Str marker = trace.strings.find("UserMarker");
     for (size_t row = 0; row < trace.apis.size(); ++row)
@@ -62,7 +61,7 @@ Result<Keep> select_rows(const Trace& trace, const TrimOptions& options) {
     keep_api[row] = in_time(trace.apis.start[row]) && in_marker(row);
   std::vector<bool> wanted_op(trace.ops.size(), true);
   if (!options.kernel.empty()) {
-    Result<std::regex> pattern = util::compile_pattern(options.kernel);
+    Result<util::Pattern> pattern = util::compile_pattern(options.kernel);
     if (!pattern.ok()) return pattern.error();
     for (size_t op = 0; op < trace.ops.size(); ++op) {
       wanted_op[op] = util::is_found(*pattern, trace.str(trace.ops.name(op)));

@@ -8,10 +8,11 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "util/file.h"
 #include "util/isolated.h"
+#include "util/json.h"
+#include "util/pattern.h"
 #include "util/text.h"
 
 namespace wavetap::tune {
@@ -80,6 +81,12 @@ Trial try_capture(const Evaluation& evaluation, const Values& values, double par
   return trial;
 }
 
+// The spec's patterns were checked when it was read.
+bool is_in(const std::string& pattern, const std::string& text) {
+  const Result<util::Pattern> compiled = util::compile_pattern(pattern);
+  return compiled.ok() && compiled->is_in(text);
+}
+
 // What a program's run says about itself: its status, and its output where a check is asked for.
 std::optional<Trial> judge_run(const Spec& spec, const Result<util::ShellResult>& ran) {
   if (!ran.ok()) return failed(Outcome::kCrash, ran.error().message);
@@ -88,7 +95,7 @@ std::optional<Trial> judge_run(const Spec& spec, const Result<util::ShellResult>
   if (ran->status != 0)
     return failed(ran->status >= 128 ? Outcome::kFault : Outcome::kWrong,
                   fmt::format("exit status {}: {}", ran->status, ran->output));
-  if (!spec.output_check.empty() && !std::regex_search(ran->output, std::regex(spec.output_check)))
+  if (!spec.output_check.empty() && !is_in(spec.output_check, ran->output))
     return failed(Outcome::kWrong, "its output lacks " + spec.output_check);
   return std::nullopt;
 }
@@ -108,10 +115,11 @@ MetricRun run_metric(const Evaluation& evaluation, const std::string& command,
              "/bin/sh",          "-c",  command};
   const Result<util::ShellResult> ran = util::run_words(words, shell);
   if (std::optional<Trial> bad = judge_run(spec, ran)) return {std::move(bad), 0};
-  std::smatch match;
-  if (!std::regex_search(ran->output, match, std::regex(spec.metric)))
-    return {failed(Outcome::kWrong, "its output lacks the metric " + spec.metric), 0};
-  const std::string text = match[1];
+  const Result<util::Pattern> metric = util::compile_pattern(spec.metric);
+  const std::optional<std::string> found =
+      metric.ok() ? metric->first_group(ran->output) : std::nullopt;
+  if (!found) return {failed(Outcome::kWrong, "its output lacks the metric " + spec.metric), 0};
+  const std::string& text = *found;
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   while (*end == ' ') ++end;
@@ -141,9 +149,8 @@ Trial try_metric(const Evaluation& evaluation, const std::string& command,
 Trial figures_of(const std::string& path, const Spec& spec) {
   const Result<std::vector<std::byte>> bytes = util::read_file(path);
   if (!bytes.ok()) return failed(Outcome::kCrash, bytes.error().message);
-  const nlohmann::json json = nlohmann::json::parse(
-      std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), nullptr,
-      false);
+  const nlohmann::json json = util::read_json(
+      std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
   Trial trial;
   try {
     const nlohmann::json& resources = json.at("resources");

@@ -7,6 +7,7 @@
 
 #include "tune/values_json.h"
 #include "util/file_lock.h"
+#include "util/json.h"
 
 namespace wavetap::tune {
 namespace {
@@ -92,9 +93,9 @@ Status Journal::load() {
     Entry entry;
     entry.point = rows->int64(0);
     entry.part = rows->real(1);
-    entry.values = values_of(nlohmann::json::parse(rows->text(2), nullptr, false));
+    entry.values = values_of(util::read_json(rows->text(2)));
     entry.trial.outcome = proof::outcome_named(rows->text(3)).value_or(proof::Outcome::kCrash);
-    const nlohmann::json figures = nlohmann::json::parse(rows->text(4), nullptr, false);
+    const nlohmann::json figures = util::read_json(rows->text(4));
     if (figures.is_object())
       for (const auto& [name, value] : figures.items())
         if (value.is_number()) entry.trial.figures[name] = value.get<double>();

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <regex>
 
 #include "proof/trial.h"
 #include "util/file.h"
+#include "util/pattern.h"
 #include "util/text.h"
 
 #define TOML_EXCEPTIONS 0
@@ -177,13 +177,10 @@ Status read_words(const toml::node* node, const char* name,
 }
 
 Status check_pattern(const char* name, const std::string& pattern, bool wants_group) {
-  try {
-    const std::regex made(pattern);
-    if (wants_group && made.mark_count() != 1)
-      return errorf("%s: needs one group, the number, as in 'time: ([0-9.]+)'", name);
-  } catch (const std::regex_error&) {
-    return errorf("%s: %s is not a regular expression", name, pattern.c_str());
-  }
+  const Result<util::Pattern> made = util::compile_pattern(pattern);
+  if (!made.ok()) return errorf("%s: %s is not a regular expression", name, pattern.c_str());
+  if (wants_group && made->groups() != 1)
+    return errorf("%s: needs one group, the number, as in 'time: ([0-9.]+)'", name);
   return {};
 }
 

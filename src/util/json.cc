@@ -38,6 +38,15 @@ Result<nlohmann::json> parse_json(std::string_view text) {
   }
 }
 
+nlohmann::json read_json(std::string_view text) {
+  return nlohmann::json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+}
+
+nlohmann::ordered_json read_ordered_json(std::string_view text) {
+  return nlohmann::ordered_json::parse(text.begin(), text.end(), nullptr,
+                                       /*allow_exceptions=*/false);
+}
+
 std::string json_text(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

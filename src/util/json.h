@@ -13,6 +13,10 @@ namespace wavetap::util {
 // The error says where and what, "byte 17: is not JSON", and leaves it to the caller to name the file.
 Result<nlohmann::json> parse_json(std::string_view text);
 
+// What is not JSON gives a value that is_discarded(), and so no object, no list, no number and no text.
+nlohmann::json read_json(std::string_view text);
+nlohmann::ordered_json read_ordered_json(std::string_view text);
+
 // An indented document that ends with a newline. What is not UTF-8 in it is replaced.
 std::string json_text(const nlohmann::ordered_json& json);
 

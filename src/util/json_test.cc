@@ -13,6 +13,14 @@ TEST(Json, SaysWhereItEnds) {
   EXPECT_EQ(parse_json("").error().message, "byte 1: is not JSON");
 }
 
+TEST(Json, WhatIsNoneIsDiscarded) {
+  EXPECT_EQ(read_json(R"({"b": 1, "a": 2})").dump(), R"({"a":2,"b":1})");
+  EXPECT_EQ(read_ordered_json(R"({"b": 1, "a": 2})").dump(), R"({"b":1,"a":2})");
+  EXPECT_TRUE(read_json("{").is_discarded());
+  EXPECT_TRUE(read_ordered_json("").is_discarded());
+  EXPECT_FALSE(read_json("[1e999]").is_array());
+}
+
 TEST(Json, RefusesNumbersThatNothingHolds) {
   EXPECT_EQ(parse_json("[1111E1111112]").error().message, "has a number that is too large");
 }
