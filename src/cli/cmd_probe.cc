@@ -340,7 +340,6 @@ Status refuse_choices(const ProbeCommandOptions& options, bool of_capture) {
       {"--pass", of_capture && options.pass},
       {"--real", of_capture && options.real},
       {"--prepare", options.prepare},
-      {"--gpu", !of_capture && !options.run.gpus.empty()},
       {"--gpu-threads", !of_capture && options.run.threads != 0},
       {"--seed", !of_capture && options.run.seed != 0}};
   for (const auto& [name, is_given] : given)
