@@ -388,8 +388,9 @@ struct KfdRuntimeEnableArgs {
   uint32_t capabilities_mask;
 };
 static_assert(sizeof(KfdRuntimeEnableArgs) == 16);
-inline constexpr uint32_t kKfdRuntimeEnable = 1;                        // mode_mask; without it: disable
-inline constexpr uint32_t kKfdRuntimeCapabilityCoreDump = 0x8000'0000;  // the kernel writes GPU core files
+inline constexpr uint32_t kKfdRuntimeEnable = 1;  // mode_mask; without it: disable
+// capabilities_mask: core files of GPUs are written by the kernel.
+inline constexpr uint32_t kKfdRuntimeCoreDump = 0x8000'0000;
 
 // The first bytes of a queue's context save area, which the runtime fills: where it wants to be told of
 // exceptions.

@@ -25,10 +25,12 @@ std::string cut(const std::string& text, size_t cells) {
   return out + "…";
 }
 
-// FILE:LINE or FILE:LINE-LINE, of which the end says most.
+// FILE:LINE or FILE:LINE-LINE, of which the end says most. A sentence that ends with one begins with what it says.
 bool is_place(const std::string& text) {
   const size_t colon = text.rfind(':');
-  return colon != std::string::npos && colon + 1 < text.size() &&
+  const size_t begin = text.find_first_not_of(' ');
+  return begin != std::string::npos && text.find(' ', begin) == std::string::npos &&
+         colon != std::string::npos && colon + 1 < text.size() &&
          text.find_first_not_of("0123456789-", colon + 1) == std::string::npos;
 }
 

@@ -36,6 +36,12 @@ TEST(Table, KeepsTheEndOfPlaces) {
             "  a.hip:1         70\n");
 }
 
+TEST(Table, KeepsTheBeginOfSentencesThatEndWithAPlace) {
+  Table table({{"MARKER", Align::kLeft, /*may_shrink=*/true}});
+  table.add({"leak: 64 bytes were never freed; host.hip:12"});
+  EXPECT_EQ(table.text(20), "MARKER\nleak: 64 bytes were…\n");
+}
+
 TEST(Table, MeasuresUtf8ByCells) {
   Table table({{"A"}, {"B"}});
   table.add({"ü", "x"});

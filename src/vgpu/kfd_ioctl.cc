@@ -313,7 +313,7 @@ int on_set_xnack_mode(Driver&, KfdSetXnackModeArgs& args) {
 int on_runtime_enable(Driver& driver, KfdRuntimeEnableArgs& args) {
   driver.queues().report_exceptions((args.mode_mask & kKfdRuntimeEnable) != 0);
   // Core files of GPUs are the kernel's business then: the runtime would try, and say that it failed.
-  args.capabilities_mask = kKfdRuntimeCapabilityCoreDump;
+  args.capabilities_mask = kKfdRuntimeCoreDump;
   return 0;
 }
 

@@ -77,8 +77,8 @@ bool raise_queue_exception(Queue& queue, uint32_t exception) {
     return false;
   amd::KfdContextSaveHeader header{};
   uint64_t raised = 0;
-  if (!copy_from_user(&header, queue.context_save.value, sizeof header) || header.error_event == 0 ||
-      !copy_from_user(&raised, header.error_payload, sizeof raised))
+  if (!copy_from_user(&header, queue.context_save.value, sizeof header) ||
+      header.error_event == 0 || !copy_from_user(&raised, header.error_payload, sizeof raised))
     return false;
   raised |= uint64_t{1} << (exception - 1);
   if (!copy_to_user(header.error_payload, &raised, sizeof raised)) return false;

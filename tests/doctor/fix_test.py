@@ -99,6 +99,8 @@ def main():
             script = "env -0; printf END; . ./wavetap-fix.sh; env -0; printf END; . ./wavetap-fix.sh.undo; env -0"
             shown = subprocess.run(["sh", "-c", script], cwd=folder, env=shell, capture_output=True, timeout=60)
             states = [dict(e.split(b"=", 1) for e in part.split(b"\0") if b"=" in e) for part in shown.stdout.split(b"END")]
+            for state in states:
+                state.pop(b"SHLVL", None)  # bash, where it is sh, counts itself out before the last command
             changed = {name for name in set(states[0]) | set(states[1]) if states[0].get(name) != states[1].get(name)}
             assert changed, (fixture, done.stderr)
             assert states[0] == states[2], (fixture, states[0], states[2])

@@ -55,7 +55,7 @@ struct Memory {
 
 bool is_of(const std::string& kind, const char* family) { return kind.rfind(family, 0) == 0; }
 
-char* g_pages = nullptr;         // what is registered lies in it
+char* g_pages = nullptr;  // what is registered lies in it
 // Of pools: ROCm 5.2 crashes when the null stream is given for one. Not of the heap: there a kernel's questions to the host are
 // not answered any more when a second stream has got kernels that could ask.
 hipStream_t g_stream = nullptr;
@@ -171,6 +171,7 @@ void use_rows(const std::string& kind, const std::string& how) {
     pitch = volume.pitch;
   }
   std::printf("rows take %zu bytes\n", 5 * pitch);
+  std::fflush(stdout);  // a fault of what follows may end the process
   if (how == "freed") WT_HIP(hipFree(data));
   use(reinterpret_cast<int*>(data), how, int(pitch * 5 / sizeof(int)));
   if (how == "row")  // past the second row, in what is between it and the third
