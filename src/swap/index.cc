@@ -140,14 +140,26 @@ bool names(const KernelInfo& kernel, const std::string& name) {
          codeobj::short_name(kernel.name) == name;
 }
 
-// Writes the nth code object of a file where the program can load it; "" when it cannot be.
-std::string extract_object(const IndexedFile& file, const IndexedObject& object,
+// A file's code objects, unpacked. Read once for all of them: libraries have a thousand.
+struct Unpacked {
+  const IndexedFile* of = nullptr;
+  std::string content;
+  codeobj::ContainerContents contents;
+};
+
+void unpack_file(const IndexedFile& file, Unpacked& to) {
+  if (to.of == &file) return;
+  to.contents = {};  // they point into what goes next
+  to.content = sys::read_file(file.path, kNoLimit).value_or("");
+  to.contents = codeobj::find_code_objects(bytes_of(to.content));
+  to.of = &file;
+}
+
+// Writes a code object where the program can load it; "" when it cannot be.
+std::string extract_object(const Unpacked& file, const IndexedObject& object,
                            const std::string& folder, size_t serial) {
-  const std::optional<std::string> content = sys::read_file(file.path, kNoLimit);
-  if (!content) return "";
-  const codeobj::ContainerContents contents = codeobj::find_code_objects(bytes_of(*content));
-  if (object.number >= contents.code_objects.size()) return "";
-  const std::span<const std::byte> bytes = contents.code_objects[object.number].bytes;
+  if (object.number >= file.contents.code_objects.size()) return "";
+  const std::span<const std::byte> bytes = file.contents.code_objects[object.number].bytes;
   const std::string path = folder + "/swap-" + std::to_string(serial) + ".hsaco";
   const int error =
       sys::write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
@@ -204,7 +216,10 @@ class CandidateList {
   bool unpack(const IndexedFile& file, const IndexedObject& object, Candidate& base) {
     if (extract_.empty()) return true;  // only to be looked at
     auto [at, is_new] = unpacked_.try_emplace(&object);
-    if (is_new) at->second = extract_object(file, object, extract_, unpacked_.size());
+    if (is_new) {
+      unpack_file(file, file_);
+      at->second = extract_object(file_, object, extract_, unpacked_.size());
+    }
     if (at->second.empty()) return false;
     base.path = at->second;
     base.offset = base.bytes = 0;
@@ -214,6 +229,7 @@ class CandidateList {
   Index& index_;
   const std::string& extract_;
   std::unordered_map<std::string, size_t> by_path_;
+  Unpacked file_;  // the last
   std::unordered_map<const IndexedObject*, std::string> unpacked_;
   std::vector<Candidate> candidates_;
 };
