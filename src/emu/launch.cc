@@ -229,9 +229,11 @@ void set_watch(const Dispatch& dispatch, Workgroup& group) {
   watch.watchers = dispatch.watchers;
   for (void*& state : watch.state) state = nullptr;
   watch.now = nullptr;
-  watch.hears_barriers = 0;
-  for (size_t i = 0; i < dispatch.watchers.size(); ++i)
+  watch.hears_barriers = watch.hears_waves = 0;
+  for (size_t i = 0; i < dispatch.watchers.size(); ++i) {
     if (dispatch.watchers[i]->hears_barriers()) watch.hears_barriers |= 1u << i;
+    if (dispatch.watchers[i]->hears_waves()) watch.hears_waves |= 1u << i;
+  }
   if (!dispatch.watchers.empty() && watch.kept == nullptr)
     watch.kept = std::make_unique<KeptAccesses>();
 }

@@ -118,6 +118,9 @@ class Watcher {
   virtual void wave_began(const Wave& wave, void*& state) noexcept {}
   // wave.state: kFinished, kFaulted, or what it was in when the dispatch was abandoned.
   virtual void wave_ended(const Wave& wave, void*& state) noexcept {}
+  // Whether those two are called, asked when a workgroup begins: two calls for each wave are much beside kernels of
+  // a dozen instructions.
+  virtual bool hears_waves() const noexcept { return true; }
   virtual void workgroup_ended(const Workgroup& group, void*& state) noexcept {}
 
   // Whether barrier_reached() is called, asked when a workgroup begins. When nobody has to be told, waves

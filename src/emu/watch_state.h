@@ -52,6 +52,7 @@ struct Watch {
   const WatchedStep* now = nullptr;    // the step that is running, when it is watched
   uint32_t telling = 0;                // whom of those who want its accessing()
   uint32_t hears_barriers = 0;         // who wants barrier_reached()
+  uint32_t hears_waves = 0;            // who wants wave_began() and wave_ended()
   std::unique_ptr<KeptAccesses> kept;  // made with the workgroup when there are watchers
 
   // Calls f(watcher, its number) for the watchers of `set`.

@@ -130,6 +130,27 @@ DispatchResult run(TestKernel& kernel, std::initializer_list<Watcher*> watchers,
 
 using Lines = std::vector<std::string>;
 
+TEST(Watch, TellsOfWavesOnlyWhoWantsToHear) {
+  struct Listener : Watcher {
+    explicit Listener(bool hears) : hears(hears) {}
+    Wants wants(const isa::Program&, int32_t) noexcept override { return {}; }
+    bool hears_waves() const noexcept override { return hears; }
+    void workgroup_began(const Workgroup&, void*&) noexcept override { ++groups; }
+    void wave_began(const Wave&, void*&) noexcept override { ++began; }
+    void wave_ended(const Wave&, void*&) noexcept override { ++ended; }
+    bool hears;
+    int groups = 0, began = 0, ended = 0;
+  };
+  TestKernel kernel({}, "s_endpgm");
+  kernel.set_size(1, 1);
+  Listener deaf(false), listening(true);
+  EXPECT_FALSE(run(kernel, {&deaf, &listening}).fault);
+  EXPECT_EQ(deaf.groups, 1);
+  EXPECT_EQ(deaf.began + deaf.ended, 0);
+  EXPECT_EQ(listening.began, 1);
+  EXPECT_EQ(listening.ended, 1);
+}
+
 TEST(Watch, TellsEverythingInOrder) {
   TestKernel kernel({}, R"(
       v_lshlrev_b32 v1, 2, v0

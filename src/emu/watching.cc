@@ -168,6 +168,7 @@ void tell_workgroup_began(Workgroup& group) {
   Watch& watch = group.watch;
   watch.for_each(watch.all(), [&](Watcher& watcher, size_t i) {
     watcher.workgroup_began(group, watch.state[i]);
+    if ((watch.hears_waves >> i & 1) == 0) return;
     for (const Wave& wave : group.waves) watcher.wave_began(wave, watch.state[i]);
   });
 }
@@ -177,7 +178,8 @@ void tell_workgroup_ended(Workgroup& group) {
   watch.for_each(watch.all(), [&](Watcher& watcher, size_t i) {
     // Those that finished have been told of.
     for (const Wave& wave : group.waves)
-      if (wave.state != WaveState::kFinished) watcher.wave_ended(wave, watch.state[i]);
+      if (wave.state != WaveState::kFinished && (watch.hears_waves >> i & 1) != 0)
+        watcher.wave_ended(wave, watch.state[i]);
     watcher.workgroup_ended(group, watch.state[i]);
   });
 }
@@ -185,7 +187,7 @@ void tell_workgroup_ended(Workgroup& group) {
 void tell_wave_ended(Wave& wave) {
   if (wave.watch == nullptr) return;
   Watch& watch = *wave.watch;
-  watch.for_each(watch.all(),
+  watch.for_each(watch.hears_waves,
                  [&](Watcher& watcher, size_t i) { watcher.wave_ended(wave, watch.state[i]); });
 }
 

@@ -25,6 +25,8 @@ class Check : public emu::Watcher {
   // Memory that it took for one dispatch, the most so far; 0: not worth telling.
   virtual uint64_t most_shadow_bytes() const noexcept { return 0; }
   FindingTable& findings() { return findings_; }
+  // No check looks at a wave before its first instruction or after its last.
+  bool hears_waves() const noexcept final { return false; }
 
  private:
   FindingTable findings_;
