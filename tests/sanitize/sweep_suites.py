@@ -92,7 +92,7 @@ def main():
     parser.add_argument("--offline", action="store_true", help="never fetch packages")
     options = parser.parse_args()
     options.build = options.build.resolve()
-    options.source, options.shard, options.patience = HERE.parents[1], (0, 1), 1
+    options.source, options.shard, options.patience, options.complete = HERE.parents[1], (0, 1), 1, ""
     options.gpu_threads, options.gpu_seed, options.gpu_jit = 0, 0, "off"
     options.folder = pathlib.Path(os.environ.get("WAVETAP_SUITES", options.build / "suites")).resolve()
     suites = catalogue.load_suites(HERE.parent / "suites/suites")
