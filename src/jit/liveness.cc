@@ -7,6 +7,7 @@
 #include "emu/exec/cache_fence.h"
 #include "emu/exec/vop_row.h"
 #include "emu/register_bytes.h"
+#include "jit/idle_ops.h"
 
 namespace wavetap::jit {
 namespace {
@@ -170,22 +171,11 @@ void follow_load(Effect& effect, const Inst& inst) {
 // Waves wait, sleep or send, and go on.
 bool goes_on(Op op) {
   switch (op) {
-    case Op::s_nop:
-    case Op::s_waitcnt:
-    case Op::s_waitcnt_depctr:
-    case Op::s_waitcnt_vscnt:
-    case Op::s_waitcnt_vmcnt:
-    case Op::s_waitcnt_expcnt:
-    case Op::s_waitcnt_lgkmcnt:
-    case Op::s_setprio:
-    case Op::s_clause:
-    case Op::s_inst_prefetch:
-    case Op::s_delay_alu:
     case Op::s_barrier:
     case Op::s_sleep:
     case Op::s_sendmsg:
     case Op::s_icache_inv: return true;
-    default: return isa::is_relative_jump(op);
+    default: return does_nothing(op) || isa::is_relative_jump(op);
   }
 }
 

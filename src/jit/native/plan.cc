@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "emu/exec/cache_fence.h"
+#include "jit/idle_ops.h"
 #include "jit/native/lane_ops.h"
 #include "jit/native/memory_ops.h"
 #include "jit/native/scalar_ops.h"
@@ -17,23 +18,6 @@ using isa::Op;
 using isa::Operand;
 using isa::OperandKind;
 namespace slot = isa::slot;
-
-bool does_nothing(Op op) {
-  switch (op) {
-    case Op::s_nop:
-    case Op::s_waitcnt:
-    case Op::s_waitcnt_depctr:
-    case Op::s_waitcnt_vscnt:
-    case Op::s_waitcnt_vmcnt:
-    case Op::s_waitcnt_expcnt:
-    case Op::s_waitcnt_lgkmcnt:
-    case Op::s_setprio:
-    case Op::s_clause:
-    case Op::s_inst_prefetch:
-    case Op::s_delay_alu: return true;
-    default: return false;
-  }
-}
 
 bool is_branch(Op op) {
   switch (op) {
