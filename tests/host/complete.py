@@ -185,6 +185,39 @@ def graph_launches(host):
 
 
 @case
+def memory_asked_for(host):
+    """`analyze memory` counts what the program asked for and got: no failed call, nothing of the runtime's own."""
+    traced = host.run(host.command([host.build / "bin/hip/memory_info"], gpu=True))
+    expect(traced.status == 0, traced.stdout + traced.stderr)
+    texts = arguments_of(traced.trace, "hipMalloc")
+    sizes = [int(re.search(r"size = (\d+)", text)[1]) for text in texts if "result = " not in text]
+    expect(len(texts) - len(sizes) == 2, f"the program fails to allocate twice: {[text for text in texts if 'result' in text]}")
+    done = subprocess.run([host.wavetap, "analyze", "memory", "--json", traced.trace], capture_output=True, text=True, check=True)
+    facts = json.loads(done.stdout)["facts"]
+    found = {name: facts[name] for name in ("allocations", "frees", "allocated_bytes", "peak_bytes", "held_bytes")}
+    # One block of 512 MiB lives at a time, then as many as fit, then one again.
+    wanted = {"allocations": len(sizes), "frees": len(sizes), "allocated_bytes": sum(sizes), "peak_bytes": sum(sizes[1:-1]),
+              "held_bytes": 0}
+    expect(found == wanted, f"asked for {wanted}, counted {found}")
+
+
+@case
+def one_count_everywhere(host):
+    """The lines of `run` and `import`, and `report`, say the same numbers of one recording."""
+    traced = host.run(host.command([host.build / "bin/hip/graphs"], gpu=True, options=["--keep-raw"]))
+    expect(traced.status == 0, traced.stdout + traced.stderr)
+    raw = next(traced.scratch.glob("trace.rpd.raw-*"))
+    imported = host.run([host.wavetap, "import", raw, "-o", "again.rpd"], scratch=traced.scratch)
+    counts = re.compile(r"([\d ]+) events \(([\d ]+) calls, ([\d ]+) dispatches, ([\d ]+) copies\)")
+    told = [counts.search(text).groups() for text in (traced.stderr, imported.stdout)]
+    expect(told[0] == told[1], f"run and import disagree: {told}")
+    done = subprocess.run([host.wavetap, "report", "--json", traced.trace], capture_output=True, text=True, check=True)
+    facts = json.loads(done.stdout)["facts"]
+    reported = tuple(str(facts[name]) for name in ("calls", "dispatches", "copies"))
+    expect(told[0][1:] == reported, f"run {told[0][1:]}, report {reported}")
+
+
+@case
 def stack_frames_of_all(host):
     """Stack frames of every process, with names that resolve."""
     traced = host.run(host.command([host.programs / "spawn"], gpu=True, options=["--stacks"]))
