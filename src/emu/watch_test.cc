@@ -132,7 +132,7 @@ using Lines = std::vector<std::string>;
 
 TEST(Watch, TellsOfWavesOnlyWhoWantsToHear) {
   struct Listener : Watcher {
-    explicit Listener(bool hears) : hears(hears) {}
+    explicit Listener(bool wants_waves) : hears(wants_waves) {}
     Wants wants(const isa::Program&, int32_t) noexcept override { return {}; }
     bool hears_waves() const noexcept override { return hears; }
     void workgroup_began(const Workgroup&, void*&) noexcept override { ++groups; }
