@@ -1,5 +1,5 @@
-# wt_folder(NAME [IN_PROCESS | GLUE] [WINGS subfolder...] [DEPS folder...] [LIBS library...] [ALONE pattern...]
-#           [TESTS_ALONE pattern...])
+# wt_folder(NAME [IN_PROCESS] [WINGS subfolder...] [DEPS folder...] [LIBS library...] [FAST pattern...]
+#           [APART pattern...] [ALONE pattern...] [TESTS_ALONE pattern...])
 #
 # Makes the static library wt_NAME from the *.cc of the folder and its wings, and beside it
 #   NAME_test   from *_test.cc   (registered with ctest as unit.NAME)
@@ -9,15 +9,18 @@
 #   is a test: fuzz.NAME.FILE runs random inputs and those of tests/corpus/NAME_FILE, once a bug each.
 #
 # IN_PROCESS marks code that runs inside somebody else's process: no exceptions, no RTTI.
-# GLUE marks code that asks, words and passes on, and never loops over events: compiled lightly, a third faster.
-# ALONE: patterns of files that are heavy or have options of their own and gain nothing from company (WT_UNITY below);
+# The other folders run offline, in our own programs: numbers come from files there, and sums of hostile ones wrap
+# instead of being undefined. They are compiled lightly (-O1, half the time), but for FAST ones, patterns of files with
+# the loops over events; where that is not the whole folder, they are the target wt_NAME_fast.
+# APART: patterns of files that a library of ours takes without the rest of the folder;
+# ALONE: of files that are heavy or have options of their own and gain nothing from company (WT_UNITY below);
 # TESTS_ALONE: of tests whose helpers have the names of other tests' helpers.
 #
-# WT_UNITY, on in what `make` builds: the files of a folder are compiled sixteen at a time, its tests eight at a time
-# (GoogleTest's headers alone take two seconds). Most of a small file's time goes into the headers it includes, so a
-# build from nothing is shorter; a change to one file takes its fifteen neighbours along, which is why a developer's
-# own build folder has it off. Names in the unnamed namespaces of one folder must therefore differ.
-set(WT_UNITY_FILES 16)
+# WT_UNITY, on in what `make` builds: the files of a folder are compiled up to twenty-four at a time, its tests eight at
+# a time (GoogleTest's headers alone take two seconds). Most of a small file's time goes into the headers it includes, so
+# a build from nothing is shorter; a change to one file takes its neighbours along, which is why a developer's own build
+# folder has it off. Names in the unnamed namespaces of one folder must therefore differ.
+set(WT_UNITY_FILES 24)
 set(WT_UNITY_TESTS 8)
 add_library(wt_flags INTERFACE)
 target_include_directories(wt_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
@@ -31,21 +34,53 @@ target_compile_definitions(wt_flags INTERFACE WAVETAP_VERSION="${PROJECT_VERSION
 
 add_custom_target(fuzzers)
 
-# wt_unity(TARGET FILES [ALONE...]): compiles the target's sources so many at a time, these files by themselves.
+# wt_offline(TARGET [OPTION...]): how offline code is compiled; the options do not count in sanitizer builds.
+function(wt_offline TARGET)
+  target_compile_options(${TARGET} PRIVATE -O1 -fwrapv $<IF:$<BOOL:${WT_SANITIZE}>,-g1,${ARGN}>)
+endfunction()
+
+# wt_unity(TARGET FILES [APART file...] [ALONE file...]): compiles the target's sources up to FILES at a time, in batches
+# of one size; those APART in batches of their own, those ALONE one by one.
 function(wt_unity TARGET FILES)
-  if(WT_UNITY)
-    set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${FILES})
-    set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    # A class of one file may hold what is in its unnamed namespace: the file is still the only one that sees it.
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
-    endif()
+  cmake_parse_arguments(ARG "" "" "APART;ALONE" ${ARGN})
+  if(NOT WT_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${TARGET} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cc$")
+  foreach(which sources ARG_APART ARG_ALONE)
+    list(TRANSFORM ${which} REPLACE "^([^/].*)" "${CMAKE_CURRENT_SOURCE_DIR}/\\1")
+  endforeach()
+  if(ARG_ALONE OR ARG_APART)
+    list(REMOVE_ITEM sources ${ARG_ALONE} ${ARG_APART})
+  endif()
+  if(ARG_APART)
+    list(REMOVE_ITEM ARG_APART ${ARG_ALONE})
+  endif()
+  wt_unity_batches(${TARGET} ${FILES} ${sources})
+  wt_unity_batches(${TARGET}_apart ${FILES} ${ARG_APART})
+  set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # A class of one file may hold what is in its unnamed namespace: the file is still the only one that sees it.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
   endif()
 endfunction()
 
+# Neighbours stay together and batches differ by one file at most: a last batch of two files would read all headers again.
+function(wt_unity_batches NAME FILES)
+  list(LENGTH ARGN count)
+  math(EXPR batches "(${count} + ${FILES} - 1) / ${FILES}")
+  set(place 0)
+  foreach(source ${ARGN})
+    math(EXPR batch "${place} * ${batches} / ${count}")
+    set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${NAME}_${batch})
+    math(EXPR place "${place} + 1")
+  endforeach()
+endfunction()
+
 function(wt_folder NAME)
-  cmake_parse_arguments(ARG "IN_PROCESS;GLUE" "" "WINGS;DEPS;LIBS;ALONE;TESTS_ALONE" ${ARGN})
-  foreach(which alone tests_alone)
+  cmake_parse_arguments(ARG "IN_PROCESS" "" "WINGS;DEPS;LIBS;FAST;APART;ALONE;TESTS_ALONE" ${ARGN})
+  foreach(which fast apart alone tests_alone)
     string(TOUPPER ARG_${which} patterns)
     set(${which} "")
     foreach(pattern ${${patterns}})
@@ -53,7 +88,9 @@ function(wt_folder NAME)
       list(APPEND ${which} ${some})
     endforeach()
   endforeach()
-  list(FILTER alone EXCLUDE REGEX "_test\\.cc$")
+  foreach(which fast apart alone)
+    list(FILTER ${which} EXCLUDE REGEX "_(test|bench|fuzz|main)\\.cc$")
+  endforeach()
   file(GLOB all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(wing ${ARG_WINGS})
     file(GLOB more CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${wing}/*.cc)
@@ -68,21 +105,33 @@ function(wt_folder NAME)
   set(fuzzers ${all})
   list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
 
-  # For sanitizer builds, which take long to compile: only what runs inside programs needs the speed.
-  set(light -O1 -g1)
-
   set(deps ${ARG_DEPS})
   list(TRANSFORM deps PREPEND wt_)
   if(sources)
+    set(level "")
+    if(fast)
+      list(REMOVE_ITEM sources ${fast})
+    endif()
+    if(fast AND NOT sources)
+      set(sources ${fast})
+      set(level -O2)
+    elseif(fast)
+      set(fast_apart ${apart})
+      list(REMOVE_ITEM apart ${fast})
+      list(REMOVE_ITEM fast_apart ${apart})
+      add_library(wt_${NAME}_fast OBJECT ${fast})
+      wt_unity(wt_${NAME}_fast ${WT_UNITY_FILES} APART ${fast_apart})
+      target_link_libraries(wt_${NAME}_fast PRIVATE wt_flags ${deps} ${ARG_LIBS})
+      wt_offline(wt_${NAME}_fast -O2)
+      list(APPEND sources $<TARGET_OBJECTS:wt_${NAME}_fast>)
+    endif()
     add_library(wt_${NAME} STATIC ${sources})
-    wt_unity(wt_${NAME} ${WT_UNITY_FILES} ${alone})
+    wt_unity(wt_${NAME} ${WT_UNITY_FILES} APART ${apart} ALONE ${alone})
     target_link_libraries(wt_${NAME} PUBLIC wt_flags ${deps} ${ARG_LIBS} Threads::Threads)
     if(ARG_IN_PROCESS)
       target_compile_options(wt_${NAME} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
-    elseif(WT_SANITIZE)
-      target_compile_options(wt_${NAME} PRIVATE ${light})
-    elseif(ARG_GLUE)
-      target_compile_options(wt_${NAME} PRIVATE -O1)
+    else()
+      wt_offline(wt_${NAME} ${level})
     endif()
   else()
     add_library(wt_${NAME} INTERFACE)
@@ -94,7 +143,7 @@ function(wt_folder NAME)
   endif()
   if(WT_TESTS AND tests)
     add_executable(${NAME}_test ${tests})
-    wt_unity(${NAME}_test ${WT_UNITY_TESTS} ${tests_alone})
+    wt_unity(${NAME}_test ${WT_UNITY_TESTS} ALONE ${tests_alone})
     target_link_libraries(${NAME}_test PRIVATE wt_${NAME} GTest::gtest_main GTest::gmock)
     target_compile_definitions(${NAME}_test PRIVATE WT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                WT_BUILD_DIR="${CMAKE_BINARY_DIR}")

@@ -216,7 +216,7 @@ def check_links(src, problems):
         deps = []
         if "DEPS" in words:
             for word in words[words.index("DEPS") + 1:]:
-                if word in ("LIBS", "IN_PROCESS", "GLUE", "ALONE", "TESTS_ALONE"):
+                if word in ("LIBS", "IN_PROCESS", "FAST", "APART", "ALONE", "TESTS_ALONE"):
                     break
                 deps.append(word)
         for dep in deps:

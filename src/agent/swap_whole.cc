@@ -18,7 +18,6 @@
 namespace wavetap::agent {
 namespace {
 
-using swap::Candidate;
 using swap::Reason;
 using swap::Verdict;
 
@@ -101,7 +100,7 @@ class ReaderBytes {
 
 // ---- choosing ------------------------------------------------------------------------------------
 
-Offer* offer_for(Whole& whole, const Candidate& candidate, Verdict& why) {
+Offer* offer_for(Whole& whole, const swap::Candidate& candidate, Verdict& why) {
   for (Offer& offer : whole.offers)
     if (offer.code->offset == candidate.offset && offer.code->path == candidate.path &&
         offer.code->time_ns == candidate.file_time_ns)
@@ -129,7 +128,7 @@ bool is_loadable(Offer& offer, uint64_t agent, Verdict& why) {
   return true;
 }
 
-Offer* try_offer(Whole& whole, const Candidate& candidate, swap::ObjectView original,
+Offer* try_offer(Whole& whole, const swap::Candidate& candidate, swap::ObjectView original,
                  uint64_t agent, Verdict& why) {
   const swap::KernelInfo& first = original.kernels.front();
   const std::optional<amd::GfxTarget> target = amd::parse_gfx_target(candidate.target_id);
@@ -159,7 +158,7 @@ uint64_t choose_whole(uint64_t executable, uint64_t agent, const Reader& reader)
   WholeSwap result{
       .executable = executable, .agent = agent, .memory = reader.memory, .verdict = {}};
   uint64_t other = 0;
-  for (const Candidate* const candidate : swap::whole_offers(*whole.table, kernels)) {
+  for (const swap::Candidate* const candidate : swap::whole_offers(*whole.table, kernels)) {
     Verdict why;
     const Offer* const offer = try_offer(whole, *candidate, {kernels, variables}, agent, why);
     if (offer == nullptr && !swap::says_more(result.candidate, result.verdict)) continue;
@@ -224,9 +223,10 @@ HsaStatus on_load_code_object(uint64_t executable, uint64_t agent, uint64_t read
 
 void start_whole_swaps(const swap::Table& table) {
   // By turns and with changing files a kernel is chosen at its launches.
-  const bool is_offered = !table.watches() && !table.takes_turns() &&
-                          std::any_of(table.candidates().begin(), table.candidates().end(),
-                                      [](const Candidate& one) { return one.offers_whole(); });
+  const bool is_offered =
+      !table.watches() && !table.takes_turns() &&
+      std::any_of(table.candidates().begin(), table.candidates().end(),
+                  [](const swap::Candidate& one) { return one.offers_whole(); });
   if (!is_offered) return;
   if (auto* const whole = new (std::nothrow) Whole{&table, {}, {}})
     g_whole.store(whole, std::memory_order_release);

@@ -33,12 +33,12 @@ std::vector<Column> columns(const char* key, const char* title) {
 
 Result<Report> analyze_launch_delay(const store::Trace& trace, const Options& options) {
   const OpKinds kinds(trace);
-  struct Launch {
+  struct Delayed {
     int64_t start, end, delay;
     store::Str name;
     bool empty_queue = false;
   };
-  std::map<std::pair<int32_t, int32_t>, std::vector<Launch>> queues;
+  std::map<std::pair<int32_t, int32_t>, std::vector<Delayed>> queues;
   uint64_t negative = 0;
   for (size_t i = 0; i < trace.links.size(); ++i) {
     const uint32_t api = trace.links.api[i], op = trace.links.op[i];
@@ -52,10 +52,10 @@ Result<Report> analyze_launch_delay(const store::Trace& trace, const Options& op
   std::map<store::Str, std::vector<int64_t>> by_kernel;
   for (auto& [id, launches] : queues) {
     std::sort(launches.begin(), launches.end(),
-              [](const Launch& a, const Launch& b) { return a.start < b.start; });
+              [](const Delayed& a, const Delayed& b) { return a.start < b.start; });
     int64_t reached = launches.front().start;
     bool first = true;
-    for (const Launch& launch : launches) {
+    for (const Delayed& launch : launches) {
       // Nothing else of the queue was running when the call returned.
       const bool found_empty = first || launch.start - launch.delay >= reached;
       (found_empty ? empty : queued).push_back(launch.delay);

@@ -288,7 +288,7 @@ Result<Report> analyze_redirects(const store::Trace& trace, const Options& optio
 }
 
 // A name as a quoted string, for DOT and for Mermaid.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : util::escape_control(text)) out += c == '"' ? '\'' : c;
   return out + "\"";
@@ -314,17 +314,17 @@ Result<std::string> draw(const store::Trace& trace, const Options&, Diagram kind
       nodes.emplace(edge.to, "");
     }
     for (const Answer& answer : process.answers) nodes.emplace(answer.library->label(), "");
-    const std::string title = quoted("process " + std::to_string(process.pid));
+    const std::string title = in_quotes("process " + std::to_string(process.pid));
     out +=
         dot ? "  subgraph cluster_" + std::to_string(process.pid) + " {\n    label=" + title + ";\n"
             : "  subgraph p" + std::to_string(process.pid) + "[" + title + "]\n";
     for (auto& [name, id] : nodes) {
       id = "n" + std::to_string(next++);
       if (dot)
-        out += "    " + id + " [label=" + quoted(name) +
+        out += "    " + id + " [label=" + in_quotes(name) +
                (asked.contains(name) ? ", shape=ellipse" : "") + "];\n";
       else
-        out += "    " + id + (asked.contains(name) ? "(" : "[") + quoted(name) +
+        out += "    " + id + (asked.contains(name) ? "(" : "[") + in_quotes(name) +
                (asked.contains(name) ? ")" : "]") + "\n";
     }
     for (const RedirectEdge& edge : process.edges) {

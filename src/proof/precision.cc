@@ -8,6 +8,7 @@
 
 #include "proof/shadow_watch.h"
 #include "replay/half.h"
+#include "replay/kernel_argument.h"
 #include "replay/replay_run.h"
 
 namespace wavetap::proof {

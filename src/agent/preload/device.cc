@@ -14,3 +14,5 @@ WT_EXPORT void wavetap_device_corrected(const char* layer, int device, const cha
 WT_EXPORT void wavetap_aside(int change) {
   wavetap::record::t_thread.inside += static_cast<uint32_t>(change);
 }
+
+#undef WT_EXPORT

@@ -171,3 +171,5 @@ WT_EXPORT int execle(const char* path, const char* first, ...) noexcept {
 }
 
 }  // extern "C"
+
+#undef WT_EXPORT

@@ -263,3 +263,5 @@ WT_EXPORT void rpd_rangePop() { wavetap_range_pop(); }
 WT_EXPORT void rpd_mark(const char* domain, const char* api, const char* arguments) {
   write_marker(MarkerKind::kInstant, 0, arguments, domain, api, wavetap::format::kMarkerNamed);
 }
+
+#undef WT_EXPORT

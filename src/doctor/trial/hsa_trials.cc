@@ -61,7 +61,7 @@ struct Agents {
   HsaHandle host_pool{}, device_pool{};
 };
 
-HsaStatus note_pool(HsaHandle pool, void* data) {
+HsaStatus keep_pool(HsaHandle pool, void* data) {
   uint32_t segment = 0;
   bool allowed = false;
   hsa_api().pool_get_info(pool, amd::kPoolSegment, &segment);
@@ -78,7 +78,7 @@ HsaStatus note_copy_agent(HsaHandle agent, void* data) {
   HsaHandle& slot = device == amd::kDeviceGpu ? agents.gpu : agents.cpu;
   if (slot.handle != 0) return 0;
   slot = agent;
-  hsa_api().iterate_pools(agent, note_pool,
+  hsa_api().iterate_pools(agent, keep_pool,
                           device == amd::kDeviceGpu ? &agents.device_pool : &agents.host_pool);
   return 0;
 }
