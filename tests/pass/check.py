@@ -5,6 +5,8 @@
                                          wave32 and wave64 (make test-pass)
   check.py --build BUILD messages|faults|full_ring|stopped_host|damaged|choices|prepared|record_sizes|large_grid|names|hipcc|latency|promises|hidden|parallel|
                          no_parameters|plain_ir|triton|generic_targets|no_memory|dispatches|versions
+  check.py --build BUILD --kernels=CLANG,LEVEL,ARCH[,FLAG…] compile   the kernels with their twins, for all cases: BUILD/pass_kernels/*.co
+  check.py --build BUILD --program=NAME compile   a program of tests/hip with its twins, for the case hidden: BUILD/pass_kernels/NAME
   check.py --build BUILD --root ROOT agree   with every compiler of a root made by tests/roots/make_root.sh that has llvm-NN-dev: the
                                          pass is compiled there, and what they compile runs here (make test-stacks, mode pass)
 """
@@ -89,13 +91,23 @@ class Lab:
                        f"-I{self.sources}/src", "-isystem", f"/usr/lib/llvm-{version}/include", whole, "-o",
                        self.folder / f"lib/libwavetap_pass-{version}.so"])
 
-    def compile(self, clang, level, arch, more=(), with_pass=True, source=None):
-        out = self.folder / f"{clang}{level}-{arch}{''.join(more)}{'' if with_pass else '-plain'}.co"
+    def kept(self, name, clang, sources):
+        """What the build has compiled, when nothing that it is made of is newer."""
+        path = self.build / "pass_kernels" / name
+        parts = [*sources, self.build / "bin/wavetap-hipcc", self.build / f"lib/libwavetap_pass-{clang}.so"]
+        return path if path.exists() and all(part.stat().st_mtime <= path.stat().st_mtime for part in parts) else None
+
+    def compile(self, clang, level, arch, more=(), with_pass=True, source=None, twins=""):
+        name = f"{clang}{level}-{arch}{''.join(more)}{'' if with_pass else '-plain'}.co"
+        sources = [HERE / "kernels.hip", ROOT / "include/wavetap/device.h"]
+        if not self.root and source is None and (kept := self.kept(name, clang, sources)):
+            return kept
+        out = self.folder / name
         compiler = [self.prefix / "bin/wavetap-hipcc"] if with_pass else [f"clang++-{clang}", "-gline-tables-only"]
         command = [*compiler, "-x", "hip", "--cuda-device-only", f"--offload-arch={arch}", "-nogpuinc", "-nogpulib",
                    "-mcode-object-version=4", *AS_HIPCC, level, *more, f"-I{self.sources}/include",
                    source or self.sources / "tests/pass/kernels.hip"]
-        wrapped = {"WAVETAP_HIPCC": f"clang++-{clang}"}
+        wrapped = {"WAVETAP_HIPCC": f"clang++-{clang}", **({"WAVETAP_PASS_KERNELS": twins} if twins else {})}
         if level != "-O0" or clang == "15":
             self.compiler([*command, "--no-gpu-bundle-output", "-o", out], **wrapped)
             return out
@@ -106,6 +118,13 @@ class Lab:
             '"target-cpu"=', '"amdgpu-no-default-queue" "amdgpu-no-completion-action" "target-cpu"='))
         self.compiler([f"clang++-{clang}", "--target=amdgcn-amd-amdhsa", f"-mcpu={arch}", "-nogpulib", "-mcode-object-version=4",
                        level, *more, "-x", "ir", text, "-o", out])
+        return out
+
+    def hip_program(self, source):
+        """A whole program with its twins, by hipcc, which leaves folders where temporary files go."""
+        out = self.folder / source.stem
+        run([self.build / "bin/wavetap-hipcc", "--offload-arch=gfx1030", "-O2", "-std=c++17", f"-I{ROOT}/tests/hip", source, "-o", out],
+            env={**os.environ, "TMPDIR": str(self.folder)})
         return out
 
     def plain_run(self, gpu, program):
@@ -326,6 +345,20 @@ def functions_of(path):
         while lines and re.match(r"(s_code_end|s_nop|v_cndmask_b32_e32 v0, s0, v0|\.\.\.|$)", lines[-1]):
             lines.pop()
     return code
+
+
+def compile_once(options):
+    """Into the build folder, whole or not at all."""
+    kept = options.build / "pass_kernels"
+    kept.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=kept) as folder:
+        lab = Lab(options, folder)
+        if options.program:
+            made = lab.hip_program(HIDDEN[options.program])
+        else:
+            clang, level, arch, *more = options.kernels
+            made = lab.compile(clang, level, arch, more, source=HERE / "kernels.hip")
+        made.rename(kept / made.name)
 
 
 def agree(options):
@@ -694,7 +727,7 @@ def names(options):
         source = odd / "kernels.hip"
         shutil.copy(HERE / "kernels.hip", source)
         out = lab.folder / "odd"
-        program = [lab.compile("15", "-O2", "gfx1030", source=source), "strided"]
+        program = [lab.compile("15", "-O2", "gfx1030", source=source, twins="strided"), "strided"]
         _, told = lab.probe("memory,blocks", "rx6800xt", program, more=("--pass", "-o", out))
         wanted, _ = counts_by_line(told)
         places = {site["source"].rsplit(":", 1)[0] for site in told["kernels"][0]["handlers"]["memory"]["sites"]}
@@ -756,27 +789,21 @@ def promises(options):
                        {(x, y, z, wave): 1 for x in range(16) for y in range(2) for z in range(3) for wave in range(8)})
 
 
+HIDDEN = {**{name: ROOT / f"tests/hip/kernels/{name}.hip" for name in ("dynamic_lds", "cooperative_groups")}, "printf": HERE / "printf.hip"}
+
+
 def hidden(options):
     """Programs whose kernels have arguments that the compiler adds (printf, dynamic LDS, a barrier of the whole grid): what they
     print is the same when their twins run. printf with --all only: LLVM 15 takes half a minute for its instrumented code."""
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(options, folder)
-        kernels = ROOT / "tests" / "hip" / "kernels"
-        sources = {name: kernels / f"{name}.hip" for name in ("dynamic_lds", "cooperative_groups")}
-        if options.all:
-            sources["printf"] = ROOT / "tests" / "pass" / "printf.hip"
-        building = []
-        for name, source in sources.items():
-            program = lab.folder / name
-            building.append(subprocess.Popen(
-                [f"{options.build}/bin/wavetap-hipcc", "--offload-arch=gfx1030", "-O2", "-std=c++17", f"-I{ROOT}/tests/hip",
-                 source, "-o", program], stderr=subprocess.PIPE, text=True))
-        for name, process in zip(sources, building):
-            errors = process.communicate()[1]
-            if process.returncode != 0:
-                sys.exit(f"{name}: {errors}")
-        for name in sources:
-            program, out = lab.folder / name, lab.folder / "hidden.json"
+        headers = list((ROOT / "tests/hip").glob("*.h"))
+        programs = {}
+        for name, source in HIDDEN.items():
+            if name != "printf" or options.all:
+                programs[name] = lab.kept(name, "15", [source, *headers]) or lab.hip_program(source)
+        for name, program in programs.items():
+            out = lab.folder / "hidden.json"
             bare = run([lab.wavetap, "run", "--gpu", "rx6800xt", "--no-trace", "--", program])
             told = run([lab.wavetap, "probe", "blocks", "--pass", "--gpu", "rx6800xt", "--json", out, "--", program])
             expect(f"hidden: {name}: results", sorted(told.stdout.splitlines()), sorted(bare.stdout.splitlines()))
@@ -1023,9 +1050,7 @@ def compilers(options):
 def hipcc(options):
     """The wrapper on a whole HIP program, with one of HIP's own kernels beside ours."""
     with tempfile.TemporaryDirectory() as folder:
-        program = pathlib.Path(folder) / "saxpy"
-        run([f"{options.build}/bin/wavetap-hipcc", "--offload-arch=gfx1030", "-O2", ROOT / "examples" / "saxpy.hip", "-o",
-             program])
+        program = Lab(options, folder).hip_program(ROOT / "examples" / "saxpy.hip")
         out = pathlib.Path(folder) / "probe.json"
         result = run([f"{options.build}/bin/wavetap", "probe", "memory", "--pass", "--max", "1", "--ring", "256", "--json",
                       out, "--", program])
@@ -1043,11 +1068,13 @@ def main():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--clang", help="with --root: this version alone")
     parser.add_argument("--root", type=lambda text: pathlib.Path(text).resolve())
-    parser.add_argument("case", choices=["agree", "messages", "faults", "full_ring", "stopped_host", "damaged", "choices", "prepared", "record_sizes", "large_grid", "names", "hipcc", "latency",
+    parser.add_argument("case", choices=["compile", "agree", "messages", "faults", "full_ring", "stopped_host", "damaged", "choices", "prepared", "record_sizes", "large_grid", "names", "hipcc", "latency",
                                          "promises", "hidden", "parallel", "no_parameters", "plain_ir", "triton", "generic_targets", "no_memory", "dispatches", "versions"])
+    parser.add_argument("--program", choices=HIDDEN, help="of compile")
+    parser.add_argument("--kernels", type=lambda text: text.split(","), help="of compile: 15,-O2,gfx1030")
     options = parser.parse_args()
     options.build = pathlib.Path(options.build).resolve()
-    globals()[options.case](options)
+    globals()["compile_once" if options.case == "compile" else options.case](options)
     if failures:
         sys.exit("\n".join(failures[:60]))
 
