@@ -124,7 +124,6 @@ bool SignalSlab::open(uint64_t agent, uint64_t pool, uint32_t count) {
     hsa().hsa_amd_memory_pool_free(memory);
     return false;
   }
-  std::memset(memory, 0, count * sizeof(amd::Signal));
   agent_ = agent;
   signals_ = static_cast<amd::Signal*>(memory);
   slots_ = reinterpret_cast<Slot*>(slots);
@@ -154,6 +153,8 @@ amd::Signal* SignalSlab::take(const Operation& operation, uint64_t stands_for) {
     // Pairs with the release in harvest(): its reads of the signal are over.
     if (slot.id.load(std::memory_order_acquire) != 0) continue;
     amd::Signal& signal = signals_[head & (count_ - 1)];
+    // On the first round, so that a queue of few operations does not touch memory for thousands.
+    if (head < count_) std::memset(&signal, 0, sizeof signal);
     signal.kind = kSignalKindUser;
     signal.start_ts = 0;
     signal.end_ts = 0;

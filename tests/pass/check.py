@@ -168,16 +168,21 @@ def counts_by_line(results):
     return by_kernel, sites
 
 
+def only(kernels):
+    """objdump's option for some kernels: their twins are ten times as long."""
+    return f"--disassemble-symbols={','.join(kernels)}"
+
+
 class MachineCode:
     """A code object as llvm-objdump and its own headers show it: what the compiler made of the source, without wavetap's reading
     of it."""
 
-    def __init__(self, path):
+    def __init__(self, path, kernels):
         self.path, self.image = path, pathlib.Path(path).read_bytes()
         self.instructions = {}  # address: (function, text)
         self.by_line = collections.defaultdict(collections.Counter)  # (function, line): {load, store, atomic: instructions}
         function = line = None
-        for text in run(["llvm-objdump-19", "-d", "-l", "--no-leading-addr", path]).stdout.splitlines():
+        for text in run(["llvm-objdump-19", "-l", "--no-leading-addr", only(kernels), path]).stdout.splitlines():
             if match := re.match(r"<(.*)>:$", text):
                 function, line = match[1], None
             elif match := re.match(r"; .*:(\d+)$", text):
@@ -253,7 +258,7 @@ def compare(what, code, kernels, waves, told, seen):
     """What the kernels told and what the virtual GPU saw, line by line. They may differ by arguments of the kernel, which are no
     accesses of the program, and only by those; and where the compiler has joined or split accesses, which the report says and the
     machine code shows, as many bytes must be there in all."""
-    machine = MachineCode(code)
+    machine = MachineCode(code, kernels)
     (told_counts, told_sites), (seen_counts, seen_sites) = counts_by_line(told), counts_by_line(seen)
     merged = collections.defaultdict(set)
     for kernel in told["kernels"]:
@@ -330,9 +335,9 @@ def check_sums(what, lab, gpu, program, waves, told, stdout):
                 failures.append(f"{what}: {kernel['kernel']}: block {site}: {block['count']} of {into[site]}")
 
 
-def functions_of(path):
-    """{kernel: its machine code} of a code object; addresses of variables, which differ, have no place in it."""
-    text = run(["llvm-objdump-19", "-d", "--no-leading-addr", path]).stdout
+def functions_of(path, kernels):
+    """{kernel: its machine code} of kernels of a code object; addresses of variables, which differ, have no place in it."""
+    text = run(["llvm-objdump-19", "--no-leading-addr", only(kernels), path]).stdout
     code, name = {}, None
     for line in text.splitlines():
         if match := re.match(r"<(.*)>:$", line):
@@ -389,8 +394,8 @@ def agree(options):
             _, seen = lab.probe("memory", gpu, program, more=())
             lines, merged = compare(what, code, kernels, waves_of(gpu, more), told, seen)
             check_sums(what, lab, gpu, program, waves_of(gpu, more), told, result.stdout)
-            plain = functions_of(bare)
-            with_twins = functions_of(code)
+            plain = functions_of(bare, kernels)
+            with_twins = functions_of(code, kernels)
             for name in kernels:
                 expect(f"{what}: code of {name}", with_twins[name], plain[name])
             if options.all or options.root:
@@ -765,7 +770,7 @@ def latency(options):
             expect("latency: text", "the clock is emulated" in result.stderr and "TICKS EACH" in result.stderr, True)
             expect("latency: page", '"ticks":' in (out / "index.html").read_text(), True)
         # Where the clock has 20 bits: what the compiler makes of it.
-        code = functions_of(lab.compile("15", "-O2", "gfx1100"))["copy.wavetap"]
+        code = functions_of(lab.compile("15", "-O2", "gfx1100"), ["copy.wavetap"])["copy.wavetap"]
         expect("latency: gfx11", any("s_getreg_b32" in line and "SHADER_CYCLES" in line for line in code), True)
 
 
@@ -884,7 +889,7 @@ def plain_ir(options):
             # Triton looks for the one kernel of a module by this text.
             found = re.findall(r"define amdgpu_kernel void @([a-zA-Z_][a-zA-Z0-9_]*)", (lab.folder / "told.ll").read_text())
             expect(f"{what}: kernels", found, ["doubled"])
-            expect(f"{what}: code", functions_of(objects["told"][0])["doubled"], functions_of(objects["bare"][0])["doubled"])
+            expect(f"{what}: code", functions_of(objects["told"][0], ["doubled"])["doubled"], functions_of(objects["bare"][0], ["doubled"])["doubled"])
             result, told = lab.probe("memory", "rx6800xt", objects["told"])
             expect(f"{what}: results", result.stdout, lab.plain_run("rx6800xt", objects["bare"]))
             counts = {(site["access"], site["count"]) for site in told["kernels"][0]["handlers"]["memory"]["sites"]}
@@ -931,7 +936,7 @@ def triton(options):
                 found = re.findall(r"define amdgpu_kernel void @([a-zA-Z_][a-zA-Z0-9_]*)", (lab.folder / "told.llir").read_text())
                 expect(f"{what}: kernels", found, ["neighbours"])
                 program[0] = lab.folder / "told.co"
-                expect(f"{what}: code", functions_of(program[0])["neighbours"], functions_of(lab.folder / "bare.co")["neighbours"])
+                expect(f"{what}: code", functions_of(program[0], ["neighbours"])["neighbours"], functions_of(lab.folder / "bare.co", ["neighbours"])["neighbours"])
                 expect(f"{what}: results of the original", lab.plain_run(gpu, program), results)
                 result, told = lab.probe("memory", gpu, program)
                 expect(f"{what}: results", result.stdout, results)
