@@ -45,8 +45,9 @@ using record::Word;
 
 namespace {
 
-// Written once per session and function, when the function is first called: FunctionFact.
-std::atomic<bool> g_called[kHipCount];
+// A FunctionFact is written per session and function, when the function is first called.
+enum class Called : uint8_t { kNever, kSaying, kSaid };
+std::atomic<Called> g_called[kHipCount];
 
 void write_function(uint32_t index) {
   const HipDescription& d = kHipDescriptions[index];
@@ -57,7 +58,7 @@ void write_function(uint32_t index) {
 
 void write_known_functions() {
   for (uint32_t i = 0; i < kHipCount; ++i)
-    if (g_called[i].load(std::memory_order_relaxed)) write_function(i);
+    if (g_called[i].load(std::memory_order_relaxed) != Called::kNever) write_function(i);
 }
 
 constexpr record::FunctionFamily kFamily = {
@@ -95,15 +96,21 @@ uint64_t key_of(uint32_t index, const void* caller, uint64_t epoch) {
 
 void note_called(uint32_t index) {
   ensure_started();
-  if (g_called[index].load(std::memory_order_relaxed) ||
-      g_called[index].exchange(true, std::memory_order_relaxed))
-    return;
-  const bool registers = strncmp(kHipDescriptions[index].symbol, "__hip", 5) == 0;
-  if (kHipDescriptions[index].provider == Provider::kHip && !registers)
-    g_hip_was_called.store(true, std::memory_order_relaxed);
-  record::add_function_family(&kFamily);
-  add_fact_source(write_known_functions);
+  if (g_called[index].load(std::memory_order_acquire) == Called::kSaid) return;
+  // A session that begins now says it as well.
+  Called before = Called::kNever;
+  if (g_called[index].compare_exchange_strong(before, Called::kSaying,
+                                              std::memory_order_relaxed)) {
+    const bool registers = strncmp(kHipDescriptions[index].symbol, "__hip", 5) == 0;
+    if (kHipDescriptions[index].provider == Provider::kHip && !registers)
+      g_hip_was_called.store(true, std::memory_order_relaxed);
+    record::add_function_family(&kFamily);
+    add_fact_source(write_known_functions);
+  }
+  // Also by a thread that comes while another one is about to: its call, which may be over before,
+  // would have no name if the program were killed then. Twice does no harm.
   write_function(index);
+  g_called[index].store(Called::kSaid, std::memory_order_release);
 }
 
 // Called for a function whose target is not settled. `traced`: what stands in g_targets until it
