@@ -194,9 +194,10 @@ void CaptureHook::put_region(const DispatchView& view, const emu::MappedRange& r
     if (found->origin != AllocationOrigin::kSvm && (found->flags & amd::kKfdAllocCoherent) != 0)
       record.flags |= format::kCaptureFineGrained;
   }
-  Region region{range.begin, record.size_bytes, is_memory(record.kind), is_ours(record.kind), {}};
+  Region region{range.begin, record.size_bytes, is_memory(record.kind),
+                is_ours(record.kind) || private_.holds(range.host, record.size_bytes), {}};
   if (region.has_contents) {
-    const bool all_read = for_each_page(view.memory, range, region.is_ours, buffer_,
+    const bool all_read = for_each_page(view.memory, range, region.begins_zero, buffer_,
                                         [&](uint32_t page, const std::byte* bytes) {
                                           if (const uint32_t id = writer_.put_page(bytes); id != 0)
                                             region.pages.add(page, id);
@@ -248,6 +249,7 @@ void* CaptureHook::before(DispatchView& view) noexcept {
     put_dispatch(view, chosen, frozen->capture);
     put_facts(view, frozen->capture);
     put_code_objects(view, frozen->capture);
+    private_.read();
     for (const emu::MappedRange& range : view.gpu.space.ranges()) put_region(view, range, *frozen);
     writer_.put(CaptureRecordType::kBeforeDone, Payload(format::CaptureMark{frozen->capture, 0}));
     error = writer_.end();
@@ -266,7 +268,7 @@ void CaptureHook::put_changes(const DispatchView& view, const Frozen& frozen) {
         range.end - range.begin != region.size_bytes)
       continue;
     capture::PageRuns changes;
-    for_each_page(view.memory, range, region.is_ours, buffer_,
+    for_each_page(view.memory, range, region.begins_zero, buffer_,
                   [&](uint32_t page, const std::byte* bytes) {
                     if (!writer_.holds(region.pages.id_of(page), bytes))
                       changes.add(page, writer_.put_page(bytes));

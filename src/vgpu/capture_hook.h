@@ -19,6 +19,7 @@
 #include "format/capture_request.h"
 #include "format/launch_list.h"
 #include "vgpu/allocation_table.h"
+#include "vgpu/capture_memory.h"
 #include "vgpu/config.h"
 #include "vgpu/dispatch_hook.h"
 #include "vgpu/kernel_cache.h"
@@ -45,7 +46,7 @@ class CaptureHook final : public DispatchHook {
     uint64_t address = 0;
     uint64_t size_bytes = 0;
     bool has_contents = false;
-    bool is_ours = false;  // see for_each_page()
+    bool begins_zero = false;  // see for_each_page()
     capture::PageRuns pages;
   };
   struct Frozen {
@@ -78,6 +79,7 @@ class CaptureHook final : public DispatchHook {
   uint64_t taken_ = 0;
   uint32_t captures_ = 0;
   std::vector<std::byte> buffer_;
+  PrivateMemory private_;
 };
 
 }  // namespace wavetap::vgpu

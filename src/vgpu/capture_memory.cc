@@ -6,6 +6,8 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <optional>
 #include <string>
 
 #include "base/sys_files.h"
@@ -17,14 +19,14 @@ namespace {
 constexpr uint64_t kPage = format::kCapturePageBytes;
 constexpr uint64_t kPresenceChunkBytes = 1u << 20;  // of which presence is asked for at once
 
-// Which of the host pages behind a chunk are in memory. A page of a memory file that is neither there
+// Which of the host pages behind a chunk are in memory. A page that begins as zeros and is neither there
 // nor swapped out was never written. Where anything is swapped out the two look alike, and all pages
 // count as present.
 class Presence {
  public:
-  explicit Presence(bool is_ours) : host_page_(sys::page_size()) {
+  explicit Presence(bool begins_zero) : host_page_(sys::page_size()) {
     struct sysinfo info {};
-    asks_ = is_ours && ::sysinfo(&info) == 0 && info.totalswap == info.freeswap;
+    asks_ = begins_zero && ::sysinfo(&info) == 0 && info.totalswap == info.freeswap;
   }
 
   void look(const std::byte* host, uint64_t size_bytes) {
@@ -57,12 +59,50 @@ class Presence {
   std::vector<unsigned char> present_;
 };
 
+// A line of /proc/self/maps.
+struct Mapping {
+  uint64_t begin = 0, end = 0, offset = 0, major = 0, minor = 0, inode = 0;
+  char rights[8] = {};
+  bool is_shared() const { return rights[3] == 's'; }
+};
+
+template <class Do>
+void each_mapping(Do&& what) {
+  const std::optional<std::string> maps = sys::read_file("/proc/self/maps", 64u << 20);
+  for (const char* line = maps ? maps->c_str() : nullptr; line != nullptr && *line != '\0';) {
+    Mapping mapping;
+    if (std::sscanf(line,
+                    "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %" SCNx64 ":%" SCNx64 " %" SCNu64,
+                    &mapping.begin, &mapping.end, mapping.rights, &mapping.offset, &mapping.major,
+                    &mapping.minor, &mapping.inode) == 7)
+      what(mapping);
+    line = std::strchr(line, '\n');
+    if (line != nullptr) ++line;
+  }
+}
+
 }  // namespace
 
-bool for_each_page(GuestMemory& memory, const emu::MappedRange& range, bool is_ours,
+void PrivateMemory::read() {
+  spans_.clear();
+  each_mapping([&](const Mapping& mapping) {
+    if (mapping.inode != 0 || mapping.is_shared()) return;
+    if (!spans_.empty() && spans_.back().end == mapping.begin) spans_.back().end = mapping.end;
+    else spans_.push_back({mapping.begin, mapping.end});
+  });
+}
+
+bool PrivateMemory::holds(const std::byte* at, uint64_t size_bytes) const {
+  const auto begin = reinterpret_cast<uint64_t>(at);
+  const auto after = std::upper_bound(spans_.begin(), spans_.end(), begin,
+                                      [](uint64_t a, const Span& span) { return a < span.begin; });
+  return after != spans_.begin() && begin + size_bytes <= std::prev(after)->end;
+}
+
+bool for_each_page(GuestMemory& memory, const emu::MappedRange& range, bool begins_zero,
                    std::vector<std::byte>& buffer,
                    const std::function<void(uint32_t, const std::byte*)>& visit) {
-  Presence presence(is_ours);
+  Presence presence(begins_zero);
   buffer.resize(kPage);  // the same for all, so that it stays in the cache
   bool all_read = true;
   const uint64_t size = range.end - range.begin;
@@ -91,24 +131,16 @@ std::vector<AliasedRange> find_aliases(const std::vector<emu::MappedRange>& rang
   };
   // What each range is of which file, as /proc/self/maps has it.
   std::vector<Backing> backings;
-  const std::optional<std::string> maps = sys::read_file("/proc/self/maps", 64u << 20);
-  for (const char* line = maps ? maps->c_str() : nullptr; line != nullptr && *line != '\0';) {
-    uint64_t begin = 0, end = 0, offset = 0, major = 0, minor = 0, inode = 0;
-    char rights[8] = {};
-    if (std::sscanf(line,
-                    "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %" SCNx64 ":%" SCNx64 " %" SCNu64,
-                    &begin, &end, rights, &offset, &major, &minor, &inode) == 7 &&
-        inode != 0 && rights[3] == 's') {
-      for (const emu::MappedRange& range : ranges) {
-        const auto host = reinterpret_cast<uint64_t>(range.host);
-        if (host < begin || host >= end) continue;
-        backings.push_back({major << 32 | minor, inode, offset + (host - begin),
-                            range.end - range.begin, range.begin});
-      }
+  each_mapping([&](const Mapping& mapping) {
+    if (mapping.inode == 0 || !mapping.is_shared()) return;
+    for (const emu::MappedRange& range : ranges) {
+      const auto host = reinterpret_cast<uint64_t>(range.host);
+      if (host < mapping.begin || host >= mapping.end) continue;
+      backings.push_back({mapping.major << 32 | mapping.minor, mapping.inode,
+                          mapping.offset + (host - mapping.begin), range.end - range.begin,
+                          range.begin});
     }
-    line = std::strchr(line, '\n');
-    if (line != nullptr) ++line;
-  }
+  });
   std::sort(backings.begin(), backings.end(),
             [](const Backing& a, const Backing& b) { return a.address < b.address; });
   std::vector<AliasedRange> aliases;

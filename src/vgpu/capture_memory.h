@@ -1,6 +1,7 @@
 // Reading a GPU's memory page by page, for captures.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -14,11 +15,25 @@ namespace wavetap::vgpu {
 // than zeros; the last one is filled up with zeros. False: parts could not be read and were taken
 // for zeros.
 //
-// `is_ours`: the memory is a file of the driver's own, of which most pages may never have been touched.
-// Those are skipped, since looking at one would give it memory.
-bool for_each_page(GuestMemory& memory, const emu::MappedRange& range, bool is_ours,
+// `begins_zero`: a page that was never touched holds zeros: memory files of the driver's own, and
+// PrivateMemory. Those are skipped, since looking at one takes time and may give it memory.
+bool for_each_page(GuestMemory& memory, const emu::MappedRange& range, bool begins_zero,
                    std::vector<std::byte>& buffer,
                    const std::function<void(uint32_t, const std::byte*)>& visit);
+
+// Memory of the process that is its own and has no file behind it, as /proc/self/maps has it. The
+// runtime registers pools of many megabytes of which a program uses a few pages.
+class PrivateMemory {
+ public:
+  void read();
+  bool holds(const std::byte* at, uint64_t size_bytes) const;
+
+ private:
+  struct Span {
+    uint64_t begin = 0, end = 0;
+  };
+  std::vector<Span> spans_;  // in order; what adjoins is one
+};
 
 // A range of GPU addresses that shows memory which another one shows, too.
 struct AliasedRange {
