@@ -194,8 +194,11 @@ void CaptureHook::put_region(const DispatchView& view, const emu::MappedRange& r
     if (found->origin != AllocationOrigin::kSvm && (found->flags & amd::kKfdAllocCoherent) != 0)
       record.flags |= format::kCaptureFineGrained;
   }
-  Region region{range.begin, record.size_bytes, is_memory(record.kind),
-                is_ours(record.kind) || private_.holds(range.host, record.size_bytes), {}};
+  Region region{range.begin,
+                record.size_bytes,
+                is_memory(record.kind),
+                is_ours(record.kind) || private_.holds(range.host, record.size_bytes),
+                {}};
   if (region.has_contents) {
     const bool all_read = for_each_page(view.memory, range, region.begins_zero, buffer_,
                                         [&](uint32_t page, const std::byte* bytes) {

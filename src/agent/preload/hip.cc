@@ -99,8 +99,7 @@ void note_called(uint32_t index) {
   if (g_called[index].load(std::memory_order_acquire) == Called::kSaid) return;
   // A session that begins now says it as well.
   Called before = Called::kNever;
-  if (g_called[index].compare_exchange_strong(before, Called::kSaying,
-                                              std::memory_order_relaxed)) {
+  if (g_called[index].compare_exchange_strong(before, Called::kSaying, std::memory_order_relaxed)) {
     const bool registers = strncmp(kHipDescriptions[index].symbol, "__hip", 5) == 0;
     if (kHipDescriptions[index].provider == Provider::kHip && !registers)
       g_hip_was_called.store(true, std::memory_order_relaxed);
