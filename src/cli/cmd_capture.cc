@@ -138,7 +138,7 @@ int capture(CaptureOptions options, const std::vector<std::string>& program) {
                "virtual one (see wavetap gpu list)"));
   options.real |= options.gpus.empty();
   if (const Status free = check_capture_output(options); !free.ok()) return fail(free.error());
-  Result<RunDir> run_dir = RunDir::create();
+  Result<RunDir> run_dir = RunDir::create(RunDir::Use::kSmallFiles);
   if (!run_dir.ok()) return fail(run_dir.error());
   const Result<std::string> folder = make_capture_folder(options.output);
   if (!folder.ok()) return fail(folder.error());

@@ -136,7 +136,7 @@ bool is_ended_by_user(int code) {
 }
 
 int start(const ReplayCommand& options, const replay::Capture& capture) {
-  const Result<RunDir> run_dir = RunDir::create();
+  const Result<RunDir> run_dir = RunDir::create(RunDir::Use::kSmallFiles);
   if (!run_dir.ok()) return fail(run_dir.error());
   Result<std::vector<std::string>> arguments = own_arguments();
   if (!arguments.ok()) return fail(arguments.error());
