@@ -19,7 +19,9 @@ import sys
 import tempfile
 import time
 
-import hostile
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import hostile  # noqa: E402
+from temporary import scratch_folder  # noqa: E402
 
 # Programs whose kernels give the same result in whatever order their waves run: matrices, sorting, scans, LDS, scratch, calls,
 # recursion, tables of functions, globals, linked data, atomics that commute, random numbers, managed and pinned memory, graphs.
@@ -1139,7 +1141,8 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path)
     parser.add_argument("case", choices=sorted(CASES))
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
+    # Another ROCm's root has the folder for temporary files mounted, and no other.
+    with tempfile.TemporaryDirectory() if arguments.root else scratch_folder() as scratch:
         try:
             CASES[arguments.case](Bench(arguments.bin.resolve(), arguments.model, scratch, arguments.hipcc, arguments.programs, arguments.root, arguments.folder))
         except Failure as failure:

@@ -18,8 +18,9 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(SOURCE / "tests/swap"))
+sys.path[:0] = [str(SOURCE / "tests"), str(SOURCE / "tests/swap")]
 from swap import code_objects  # noqa: E402
+from temporary import scratch_folder  # noqa: E402
 LIVE = r"""
 import ctypes, os, sys
 ctypes.CDLL(None).wavetap_range_push(b"whole program")
@@ -72,13 +73,13 @@ def with_gpu(command):
 
 
 class Runner:
-    def __init__(self, bin_folder, clang, scratch):
+    def __init__(self, bin_folder, clang, scratch, memory):
         self.scratch = pathlib.Path(scratch) / "work"
         self.scratch.mkdir()
         self.files = pathlib.Path(scratch) / "files"
-        self.bin, self.clang = bin_folder, clang
+        self.bin, self.clang, self.disk = bin_folder, clang, scratch
         self.last = ("", None)  # the command before and how it ended: rows often share one
-        self.environment = dict(os.environ, PATH=f"{bin_folder}:{os.environ['PATH']}", NO_COLOR="1", LC_ALL="C.UTF-8", TMPDIR=scratch,
+        self.environment = dict(os.environ, PATH=f"{bin_folder}:{os.environ['PATH']}", NO_COLOR="1", LC_ALL="C.UTF-8", TMPDIR=memory,
                                 XDG_RUNTIME_DIR=scratch, XDG_CACHE_HOME=scratch, WAVETAP_LIB=str(bin_folder.parent / "lib"),
                                 PYTHONPATH=str(SOURCE / "python"), PYTHONDONTWRITEBYTECODE="1")
         (self.scratch / "app").symlink_to(bin_folder / "hip/example_saxpy")
@@ -100,7 +101,9 @@ class Runner:
         self.live.wait()
 
     def shell(self, command):
-        return subprocess.run(["sh", "-c", command], cwd=self.scratch, env=self.environment, stdin=subprocess.DEVNULL,
+        # A sandbox has a /dev of its own.
+        sandboxed = {"TMPDIR": self.disk} if re.search(r"\bwavetap (optimize|tune)\b", command) else {}
+        return subprocess.run(["sh", "-c", command], cwd=self.scratch, env={**self.environment, **sandboxed}, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=300)
 
     def lay_out(self):
@@ -171,8 +174,8 @@ def main():
     arguments = parser.parse_args()
     text = (SOURCE / "docs/coming-from.md").read_text()
     failures = ran = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        runner = Runner(arguments.bin.resolve(), arguments.clang, scratch)
+    with tempfile.TemporaryDirectory() as scratch, scratch_folder() as memory:
+        runner = Runner(arguments.bin.resolve(), arguments.clang, scratch, memory)
         try:
             for theirs, command, promised, line in rows(text):
                 if command is None and not line.split("|")[2].strip().startswith("nothing"):

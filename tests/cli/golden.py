@@ -26,7 +26,9 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from temporary import scratch_folder  # noqa: E402
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -64,7 +66,7 @@ def parse(text):
 
 
 def run(case, bin_folder):
-    with tempfile.TemporaryDirectory() as scratch:
+    with scratch_folder() as scratch:
         environment = dict(os.environ, PATH=f"{bin_folder}:{os.environ['PATH']}", NO_COLOR="1", LC_ALL="C.UTF-8",
                            SOURCE=str(SOURCE), BUILD=str(bin_folder.parent), TMPDIR=scratch)
         for command in case.before:

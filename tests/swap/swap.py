@@ -16,6 +16,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from temporary import scratch_folder  # noqa: E402
+
 TARGETS = {"rx6800xt": "gfx1030", "mi210": "gfx90a"}
 
 
@@ -446,7 +449,8 @@ def main():
     parser.add_argument("case")
     arguments = parser.parse_args()
     bin_folder = arguments.bin.resolve()
-    with tempfile.TemporaryDirectory() as scratch:
+    # Another ROCm's root has the folder for temporary files mounted, and no other.
+    with tempfile.TemporaryDirectory() if arguments.root else scratch_folder() as scratch:
         try:
             globals()[arguments.case](Bench(bin_folder, (arguments.programs or bin_folder / "hip").resolve(), arguments.model, scratch, arguments.root))
         except Failure as failure:
