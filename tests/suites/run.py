@@ -4,6 +4,7 @@
   run.py [--suites NAME...] [--targets GFX...] [--budget SECONDS] [--smoke]
   run.py --suites NAME --targets GFX --complete REGEX          every case of a set, with the usual budget
   run.py --suites NAME --targets GFX --case CASE [--counters FILE] [--trace FILE] [--gpu-seed N] [--gpu-threads N]
+  run.py --suites NAME --races         cases whose result changed with threads or seed, once more under racecheck
   run.py --table                       rewrites the rows of docs/suites.md that have a journal here
 
 Test programs come from Debian's packages, in roots below $WAVETAP_SUITES (default: BUILD/suites) that are made when
@@ -24,11 +25,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
-from harness import catalogue, report
+from harness import catalogue, races, report
 from harness.causes import Causes
 from harness.journal import FAILED, PASSED, SKIPPED, SLOW, Journal, read_whole
 from harness.roots import Roots, Skipped, architecture, build_identity, enter_namespace
+from harness.selection import in_shard
 from harness.session import Session
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -57,6 +60,7 @@ def parse_arguments():
     parser.add_argument("--gpu-seed", type=int, default=0, metavar="N", help="permutes workgroups and waves")
     parser.add_argument("--gpu-jit", choices=["off", "on", "verify"], default="off", help="compile what kernels run often")
     parser.add_argument("--case", metavar="CASE", help="run one case, its output as it comes")
+    parser.add_argument("--races", action="store_true", help="run cases whose result changed with threads or seed under racecheck")
     parser.add_argument("--counters", metavar="FILE", help="with --case: exact counters of every dispatch")
     parser.add_argument("--trace", metavar="FILE", help="with --case: record into FILE")
     parser.add_argument("--offline", action="store_true", help="never fetch packages")
@@ -156,6 +160,31 @@ def run_case(options, suites):
         return subprocess.run(command, env=session.environment(path)).returncode
 
 
+def show_races(options, suites):
+    """Status 1 where a case whose result depends on the order of waves has no race."""
+    roots, looked, without = Roots(options.folder, options.offline), 0, 0
+    for suite, target, seconds in plan(options, suites):
+        base = options.folder / "journals" / f"{suite.name}.{target}.jsonl"
+        wanted, known = races.differing(base), races.read(base)
+        todo = [case for case in wanted if (options.fresh or case not in known) and in_shard(" ".join(case), *options.shard)]
+        deadline = time.monotonic() + seconds
+        session = Session(suite, target, roots, options) if todo else None
+        for program, case in todo:
+            if time.monotonic() > deadline:
+                break
+            found = races.look(session, program, case, suite.case_seconds * options.patience)
+            if found is not None:
+                races.keep(base, program, case, found)
+            what = "did not end" if found is None else "no race" if not found else \
+                "; ".join(f"{race['kernel']}: {race['text']} (pairs: {race['pairs']})" for race in found)
+            print(f"{suite.name} {target}: {case}: {what}", flush=True)
+        known = races.read(base)
+        looked += sum(1 for case in wanted if case in known)
+        without += sum(1 for case in wanted if not known.get(case))
+    print(f"{looked} cases looked at, {without} without a race")
+    return 1 if without else 0 if looked else 77
+
+
 @contextlib.contextmanager
 def outputs(wanted, scratch):
     """Paths to write to in place of `wanted`, which get what was written there.
@@ -230,7 +259,7 @@ def main():
         print(f"skip: {reason}")
         return 77
     try:
-        return run_case(options, suites) if options.case else run_all(options, suites)
+        return run_case(options, suites) if options.case else show_races(options, suites) if options.races else run_all(options, suites)
     except Skipped as reason:
         print(f"skip: {reason}")
         return 77

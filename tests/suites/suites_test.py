@@ -4,6 +4,7 @@
 Programs that stand in for AMD's are shell scripts: they pass, fail, crash, hang and eat memory.
 """
 import fnmatch
+import json
 import os
 import pathlib
 import random
@@ -17,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import run  # noqa: E402
-from harness import catalogue, datafile, report, selection  # noqa: E402
+from harness import catalogue, datafile, races, report, selection  # noqa: E402
 from harness.adapters import BackendOps, ExitStatus, GoogleTest, Magma, Thrust  # noqa: E402
 from harness.causes import Causes  # noqa: E402
 from harness.execution import Batch, Limits  # noqa: E402
@@ -426,6 +427,64 @@ class Execution(unittest.TestCase):
         self.assertGreater(resident_bytes(run.process.pid), 0)
         run.close()
         self.assertEqual(resident_bytes(run.process.pid), 0)
+
+
+class Races(unittest.TestCase):
+    """A case with another seed's other result, and a program that stands in for `wavetap sanitize`."""
+    FINDING = {"tool": "racecheck", "severity": "error", "kind": "write-after-read", "space": "LDS", "wave": 0, "offset": 0x4a0,
+               "kernel": "void solver::v3::potf2<float, int>(bool, int)", "instruction": "ds_write_b32 v7, v6",
+               "other": {"wave": 1, "offset": 0x3d0, "instruction": "ds_read_b32 v6, v6"}}
+    TEXT = "write-after-read in LDS, ds_write_b32 at entry + 0x4a0 of wave 0 against ds_read_b32 at entry + 0x3d0 of wave 1"
+
+    def make(self, folder):
+        base = pathlib.Path(folder) / "journals/solver.gfx1030.jsonl"
+        for path, statuses in ((base, {"a": PASSED, "b": PASSED, "c": SLOW}),
+                               (base.with_name("solver.gfx1030.threads2.seed3.jsonl"), {"a": FAILED, "b": PASSED, "c": FAILED})):
+            for case, status in statuses.items():
+                Journal(path).add("p", case, status, 1.0)
+        return base
+
+    def test_cases_that_ended_otherwise_are_looked_at(self):
+        with tempfile.TemporaryDirectory() as folder:
+            base = self.make(folder)
+            self.assertEqual(races.differing(base), [("p", "a")])
+            self.assertEqual(races.differing(base.with_name("other.gfx1030.jsonl")), [])
+
+    def test_findings_are_told_by_kernel(self):
+        second = self.FINDING | {"offset": 0x500}
+        others = [self.FINDING | {"severity": "warning"}, self.FINDING | {"tool": "memcheck"}]
+        self.assertEqual(races.by_kernel([self.FINDING, second, *others]), [{"kernel": "potf2", "pairs": 2, "text": self.TEXT}])
+        self.assertEqual([races.short_name(name) for name in ("plain", "void f<a::b>(int)", "ns::g(char*)")], ["plain", "f", "g"])
+
+    def look(self, script):
+        with tempfile.TemporaryDirectory() as folder:
+            tool = pathlib.Path(folder) / "tool"
+            tool.write_text("#!/bin/bash\n" + script)
+            tool.chmod(0o755)
+            session = types.SimpleNamespace(adapter=GoogleTest, target="gfx1030", scratch=folder, environment=lambda program: dict(os.environ),
+                                            command=lambda program, arguments: [str(tool), "run", "--", program, *arguments])
+            return races.look(session, "p", "a", 20)
+
+    def test_a_case_is_run_under_racecheck(self):
+        write = f"cat > $7 <<'EOF'\n{json.dumps({'findings': [self.FINDING]})}\nEOF\n"
+        says = '[ "$1 $2 $3 $6 $8 $9" = "sanitize --tool racecheck --json -- p" ] || exit 1\n'
+        self.assertEqual([race["text"] for race in self.look(says + write + "exit 2")], [self.TEXT])
+        self.assertEqual(self.look("echo '{\"findings\": []}' > $7"), [])
+        self.assertIsNone(self.look("exit 1"))
+
+    def test_the_table_names_the_races(self):
+        suites = {"solver": catalogue.Suite("solver", "Solver", "gtest", {}, [])}
+        with tempfile.TemporaryDirectory() as folder:
+            base = self.make(folder)
+            text = report.text(folder, suites, Causes([]))
+            self.assertIn("2 threads, seed 3 | 2 | 1 (0 explained) `a` |", text)
+            self.assertIn("No case was run under racecheck.", text)
+            races.keep(base, "p", "a", [])
+            races.keep(base, "p", "a", races.by_kernel([self.FINDING]))  # the last look counts
+            text = report.text(folder, suites, Causes([]))
+            self.assertIn("2 threads, seed 3 | 2 | 1 (0 explained, 1 with a race shown) `a` |", text)
+            self.assertIn(f"| Solver | gfx1030 | `potf2` | 1 | `a`: {self.TEXT} |", text)
+            self.assertEqual(report.text(folder, suites, Causes([]), text), text)
 
 
 class Report(unittest.TestCase):

@@ -6,7 +6,7 @@ import json
 import pathlib
 import re
 
-from . import catalogue
+from . import catalogue, races
 from .journal import FAILED, PASSED, SKIPPED, SLOW, read_whole
 
 BEGIN, END = "<!-- written by tests/suites/run.py --table: begin -->", "<!-- end -->"
@@ -91,12 +91,6 @@ def failures_table(rows, causes):
     return lines + unknown
 
 
-def variant_names(base):
-    """Names of the journals of other threads and seeds, those of shards once."""
-    parts = base.parent.glob(f"{base.stem}.threads*.jsonl")
-    return sorted({re.sub(r"\.shard\d+of\d+", "", path.name) for path in parts})
-
-
 def variants(folder, suites, causes):
     """Whether the cases of a journal ended alike with other threads and seeds."""
     lines = []
@@ -106,23 +100,28 @@ def variants(folder, suites, causes):
             whole = read_whole(base)
             if not whole:
                 continue
-            expected = whole.cases
-            for name in variant_names(base):
-                found = re.search(r"threads(\d+)\.seed(\d+)(?:\.jit-(\w+))?\.jsonl$", name)
-                judged = (PASSED, FAILED)
-                both = [(entry, expected[key]) for key, entry in read_whole(base.with_name(name)).cases.items()
-                        if key in expected and entry["status"] in judged and expected[key]["status"] in judged]
+            shown = races.read(base)
+            for name, threads, seed, jit in races.variants(base):
+                both = races.compared(base, name, whole.cases)
                 if not both:
                     continue
-                different = [one["case"] for one, other in both if one["status"] != other["status"]]
-                threads = f"{found[1]} thread{'s' if found[1] != '1' else ''}" if found[1] != "0" else "all threads"
-                engine = f"{threads}, seed {found[2]}" + (", compiled" if found[3] else "") + \
-                    (" and checked" if found[3] == "verify" else "")
-                shown = ", ".join(f"`{case}`" for case in different[:3]) + (" …" if len(different) > 3 else "")
-                known = sum(1 for case in different if causes.find(suite.name, target, case))
-                count = f"{len(different)} ({known} explained)" if different else "0"
-                lines.append(f"| {suite.title} | {target} | {engine} | {len(both)} | {count} {shown} |")
+                different = [one for one, other in both if one["status"] != other["status"]]
+                engine = (f"{threads} thread{'s' if threads != 1 else ''}" if threads else "all threads") + f", seed {seed}" + \
+                    (", compiled" if jit else "") + (" and checked" if jit == "verify" else "")
+                lines.append(f"| {suite.title} | {target} | {engine} | {len(both)} | "
+                             f"{differences(different, shown, lambda case: causes.find(suite.name, target, case))} |")
     return lines
+
+
+def differences(entries, shown, cause_of):
+    """How many results differ, how many of them racecheck or a cause explains, and the first cases."""
+    if not entries:
+        return "0 "
+    racing = sum(1 for entry in entries if shown.get((entry["program"], entry["case"])))
+    known = sum(1 for entry in entries if cause_of(entry["case"]))
+    what = f"{known} explained" + (f", {racing} with a race shown" if racing else "")
+    names = ", ".join(f"`{entry['case']}`" for entry in entries[:3]) + (" …" if len(entries) > 3 else "")
+    return f"{len(entries)} ({what}) {names}"
 
 
 def complete_sets(folder, suites):
@@ -161,6 +160,7 @@ def text(folder, suites, causes, before=""):
     rows = rows_of(folder, suites)
     judged = {(row["suite"].title, row["target"]) for row in rows}
     varied, whole_sets = variants(folder, suites, causes), complete_sets(folder, suites)
+    racing = races.table(folder, suites)
     tables = (("Results", "suite | target | host | packages | run | passed | failed | too slow | skipped | left out | "
                "of those that ended, passed", results_table(rows, causes), judged, "No case was run."),
               ("Failures and their causes", "suite | target | cases | cause | why", failures_table(rows, causes), judged,
@@ -168,7 +168,9 @@ def text(folder, suites, causes, before=""):
               ("Complete sets", "suite | target | host | set | cases | passed | failed | too slow | skipped | not run",
                whole_sets, {about(row) for row in whole_sets}, "No set was run completely."),
               ("One thread, two threads, other seeds, compiled", "suite | target | engine | cases compared | different",
-               varied, {about(row) for row in varied}, "No variant was run."))
+               varied, {about(row) for row in varied}, "No variant was run."),
+              ("Races of the libraries", "suite | target | kernel | cases | the first of them", racing,
+               {about(row) for row in varied}, "No case was run under racecheck."))
     parts = []
     for heading, columns, fresh, replaced, none in tables:
         whole = in_order(fresh + [row for row in section(before, heading) if about(row) not in replaced], suites)
