@@ -65,7 +65,8 @@ def parse_arguments():
     parser.add_argument("--trace", metavar="FILE", help="with --case: record into FILE")
     parser.add_argument("--offline", action="store_true", help="never fetch packages")
     parser.add_argument("--list", action="store_true", help="list suites and targets")
-    parser.add_argument("--table", action="store_true", help="rewrite the rows of docs/suites.md that have a journal here, and end")
+    parser.add_argument("--table", nargs="?", const="all", choices=["all", "variants"],
+                        help="rewrite the rows of docs/suites.md that have a journal here, and end; variants: only those that compare engines")
     options = parser.parse_args()
     index, _, count = options.shard.partition("/")
     options.shard = (int(index), int(count or 1))
@@ -249,7 +250,7 @@ def main():
             print(f"{suite.name:12} {suite.title}: {', '.join(suite.targets)}; {', '.join(suite.packages)}")
         return 0
     if options.table:
-        report.write(SOURCE / "docs/suites.md", options.folder, suites, Causes.load(HERE / "causes.toml"))
+        report.write(SOURCE / "docs/suites.md", options.folder, suites, Causes.load(HERE / "causes.toml"), options.table)
         return 0
     if not (options.build / "bin/wavetap").exists():
         sys.exit(f"run.py: {options.build}: no bin/wavetap there; build first")

@@ -454,6 +454,10 @@ class Races(unittest.TestCase):
         second = self.FINDING | {"offset": 0x500}
         others = [self.FINDING | {"severity": "warning"}, self.FINDING | {"tool": "memcheck"}]
         self.assertEqual(races.by_kernel([self.FINDING, second, *others]), [{"kernel": "potf2", "pairs": 2, "text": self.TEXT}])
+        called = self.FINDING | {"other": {"wave": 1, "instruction": "global_load_dword v1"}}
+        del called["offset"]
+        self.assertTrue(races.describe(called).endswith("ds_write_b32 of wave 0 against global_load_dword of wave 1"))
+        self.assertTrue(races.describe(self.FINDING | {"other": {"call": "hipMemcpy"}}).endswith("against hipMemcpy"))
         self.assertEqual([races.short_name(name) for name in ("plain", "void f<a::b>(int)", "ns::g(char*)")], ["plain", "f", "g"])
 
     def look(self, script):
@@ -550,6 +554,14 @@ class Report(unittest.TestCase):
             self.assertIn("| FFT | gfx90a | 1 thread, seed 0 | 1 | 0  |", text)
             report.write(document, pathlib.Path(folder) / "two", suites, causes)
             self.assertEqual(document.read_text(), text)
+            Journal(pathlib.Path(folder) / "one/journals/blas.gfx90a.threads2.seed3.jsonl").add("p", "b", PASSED, 1.0)
+            report.write(document, pathlib.Path(folder) / "one", suites, causes, "variants")
+            self.assertEqual(document.read_text().replace("| BLAS | gfx90a | 2 threads, seed 3 | 1 | 1 (1 explained) `b` |\n", ""), text)
+            Journal(pathlib.Path(folder) / "two/journals/blas.gfx90a.threads1.seed1.jsonl").add("p", "a", PASSED, 1.0)
+            report.write(document, pathlib.Path(folder) / "two", suites, causes)  # another engine's row stays
+            self.assertIn("2 threads, seed 3 | 1 | 1 (1 explained) `b` |", document.read_text())
+            self.assertIn("1 thread, seed 1 | 1 | 0  |", document.read_text())
+            text = document.read_text()
             self.assertTrue(text.startswith("# Suites\n") and text.endswith(f"{report.END}\nend\n"))
 
 

@@ -60,8 +60,9 @@ def short_name(kernel):
 
 
 def describe(finding):
-    def place(access):
-        return f"{access['instruction'].split()[0]} at entry + {access['offset']:#x} of wave {access['wave']}"
+    def place(access):  # the host has no instruction, and code that is not a kernel's own no offset from its entry
+        what = access["instruction"].split()[0] if "instruction" in access else access.get("call", "the host")
+        return what + (f" at entry + {access['offset']:#x}" if "offset" in access else "") + (f" of wave {access['wave']}" if "wave" in access else "")
     return f"{finding['kind']} in {finding['space']}, {place(finding)} against {place(finding['other'])}"
 
 

@@ -36,9 +36,9 @@ def section(document, heading):
     return [line for line in below.splitlines() if line.startswith("| ")][1:]
 
 
-def about(row):
-    """What a row is about: suite and target."""
-    return tuple(cell.strip() for cell in row.split("|")[1:3])
+def about(row, cells=2):
+    """What a row is about: suite and target, and the engine with three cells."""
+    return tuple(cell.strip() for cell in row.split("|")[1:1 + cells])
 
 
 def in_order(rows, suites):
@@ -155,11 +155,12 @@ def totals(rows):
     return lines
 
 
-def text(folder, suites, causes, before=""):
-    """`before`: the document as it is, whose rows without a journal here are kept."""
-    rows = rows_of(folder, suites)
+def text(folder, suites, causes, before="", part="all"):
+    """`before`: the document as it is, whose rows without a journal here are kept; with the part "variants" only
+    the comparison of engines is new, for journals that have fewer cases than those of the other tables had."""
+    rows = rows_of(folder, suites) if part == "all" else []
     judged = {(row["suite"].title, row["target"]) for row in rows}
-    varied, whole_sets = variants(folder, suites, causes), complete_sets(folder, suites)
+    varied, whole_sets = variants(folder, suites, causes), complete_sets(folder, suites) if part == "all" else []
     racing = races.table(folder, suites)
     tables = (("Results", "suite | target | host | packages | run | passed | failed | too slow | skipped | left out | "
                "of those that ended, passed", results_table(rows, causes), judged, "No case was run."),
@@ -168,12 +169,12 @@ def text(folder, suites, causes, before=""):
               ("Complete sets", "suite | target | host | set | cases | passed | failed | too slow | skipped | not run",
                whole_sets, {about(row) for row in whole_sets}, "No set was run completely."),
               ("One thread, two threads, other seeds, compiled", "suite | target | engine | cases compared | different",
-               varied, {about(row) for row in varied}, "No variant was run."),
+               varied, {about(row, 3) for row in varied}, "No variant was run."),
               ("Races of the libraries", "suite | target | kernel | cases | the first of them", racing,
                {about(row) for row in varied}, "No case was run under racecheck."))
     parts = []
     for heading, columns, fresh, replaced, none in tables:
-        whole = in_order(fresh + [row for row in section(before, heading) if about(row) not in replaced], suites)
+        whole = in_order(fresh + [row for row in section(before, heading) if not {about(row), about(row, 3)} & replaced], suites)
         rule = "|" + "---|" * len(columns.split(" | "))
         parts.append("\n".join([f"## {heading}", "", *([f"| {columns} |", rule, *whole] if whole else [none])]))
         if heading == "Results" and whole:
@@ -183,8 +184,8 @@ def text(folder, suites, causes, before=""):
     return "\n\n".join(parts)
 
 
-def write(path, folder, suites, causes):
+def write(path, folder, suites, causes, part="all"):
     before = pathlib.Path(path).read_text()
     head, rest = before.split(BEGIN)
     tail = rest.split(END, 1)[1]
-    pathlib.Path(path).write_text(f"{head}{BEGIN}\n\n{text(folder, suites, causes, rest.split(END, 1)[0])}\n\n{END}{tail}")
+    pathlib.Path(path).write_text(f"{head}{BEGIN}\n\n{text(folder, suites, causes, rest.split(END, 1)[0], part)}\n\n{END}{tail}")
