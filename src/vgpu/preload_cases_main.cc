@@ -82,6 +82,35 @@ std::string read_all(const char* path) {
   return std::string(text, size);
 }
 
+// The list of PCI devices, also as hwloc asks for it: below a descriptor of the root directory.
+void pci_devices() {
+  const int top = open("/", O_RDONLY | O_DIRECTORY);
+  for (const int list : {open("/sys/bus/pci/devices", O_RDONLY | O_DIRECTORY),
+                         openat(top, "sys/bus/pci/devices/", O_RDONLY | O_DIRECTORY)}) {
+    DIR* bus = fdopendir(list);
+    CHECK(bus != nullptr);
+    int gpus = 0;
+    while (const dirent* entry = bus == nullptr ? nullptr : readdir(bus))
+      gpus +=
+          strcmp(entry->d_name, "0000:d3:00.0") == 0 || strcmp(entry->d_name, "0000:d4:00.0") == 0;
+    CHECK(gpus == 2);
+    if (bus != nullptr) closedir(bus);
+  }
+  const int vendor = openat(top, "sys/bus/pci/devices/0000:d4:00.0/vendor", O_RDONLY);
+  char id[8] = {};
+  CHECK(vendor >= 0 && read(vendor, id, sizeof id - 1) == 7 && strcmp(id, "0x1002\n") == 0);
+  close(vendor);
+  struct stat st {};
+  CHECK(fstatat(top, "sys/bus/pci/devices/0000:d4:00.0", &st, 0) == 0 && S_ISDIR(st.st_mode));
+  CHECK(faccessat(top, "dev/kfd", R_OK, 0) == 0);
+  char link[256];
+  CHECK(readlinkat(top, "sys/class/drm/card0", link, sizeof link) > 0);
+  const int dri = open("/dev/dri", O_RDONLY | O_DIRECTORY);
+  CHECK(openat(dri, "sys/class/kfd", O_RDONLY) == -1 && errno == ENOENT);
+  close(dri);
+  close(top);
+}
+
 void paths() {
   for (const char* path : {"/dev/kfd", "//dev//kfd", "/dev/./kfd", "/dev/shm/../kfd"}) {
     const int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -343,6 +372,7 @@ void clocks() {
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (what == "paths") paths();
+  else if (what == "pci-devices") pci_devices();
   else if (what == "descriptors") descriptors();
   else if (what == "forks") forks();
   else if (what == "execs") execs(argv[0]);

@@ -76,7 +76,7 @@ TEST_P(PreloadTest, BehavesLikeADevice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, PreloadTest,
-                         ::testing::Values("paths", "descriptors", "forks", "execs",
+                         ::testing::Values("paths", "pci-devices", "descriptors", "forks", "execs",
                                            "few-descriptors", "small-files", "clocks",
                                            "exit-from-thread", "use-at-exit"),
                          [](const auto& instance) {

@@ -3,8 +3,8 @@
 //
 // Readers: libdrm (uevent, vendor/device/revision, drm/ children, subsystem), rocm_smi 5.x to 7.x
 // (clock tables, hwmon sensors, memory and utilisation figures, link state, firmware versions,
-// ids). Values are those of an idle board; the clock tables name the model's lowest and highest
-// level.
+// ids), hwloc (vendor, class, local_cpus, found in the list of the bus). Values are those of an
+// idle board; the clock tables name the model's lowest and highest level.
 #include <cstdarg>
 #include <cstdio>
 

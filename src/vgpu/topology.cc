@@ -14,6 +14,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/sys_files.h"
@@ -247,6 +248,17 @@ void write_gpu_node(TreeWriter& tree, const Config& config, const std::vector<Gp
   write_links(tree, "p2p_links", place.node, peers);
 }
 
+// Who lists the bus finds the host's devices beside ours.
+void link_host_devices(TreeWriter& tree, const std::vector<GpuPlace>& places) {
+  const std::string bus = "/sys/bus/pci/devices/";
+  for (const std::string& name : sys::list_directory(bus)) {
+    const bool taken = std::any_of(places.begin(), places.end(), [&](const GpuPlace& place) {
+      return place.pci_address() == name;
+    });
+    if (!taken) tree.link(bus + name, bus + name);  // absolute: the host's own link
+  }
+}
+
 }  // namespace
 
 void TreeWriter::note(const std::string& path, int error) {
@@ -290,6 +302,7 @@ Status write_tree(const std::string& root, const Config& config) {
 
   tree.file("/sys/class/drm/version", "drm 1.1.0 20060810\n");
   for (const GpuPlace& place : places) write_device(tree, config, place);
+  link_host_devices(tree, places);
 
   tree.file("/sys/module/amdgpu/initstate", "live\n");
   tree.file("/sys/module/amdgpu/version", "6.8.5\n");

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/sys_files.h"
 #include "vgpu/test_driver.h"
 
 namespace wavetap::vgpu {
@@ -12,6 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAreArray;
 
 class Tree {
  public:
@@ -121,6 +123,18 @@ TEST(Topology, EveryWayToADeviceLeadsToTheSameFiles) {
   EXPECT_EQ(tree.text("/sys/module/amdgpu/initstate"), "live\n");
   EXPECT_THAT(tree.names("/dev/dri"),
               ElementsAre("by-path", "card0", "card1", "renderD128", "renderD129"));
+}
+
+TEST(Topology, ThePciBusHasTheHostsDevicesAndOurs) {
+  std::vector<std::string> expected = sys::list_directory("/sys/bus/pci/devices");
+  for (const char* ours : {"0000:d3:00.0", "0000:d4:00.0"}) expected.push_back(ours);
+  const Tree tree(config_of({"rx6800xt", "mi210"}));
+  EXPECT_THAT(tree.names("/sys/bus/pci/devices"), UnorderedElementsAreArray(expected));
+  EXPECT_EQ(tree.text("/sys/bus/pci/devices/0000:d3:00.0/class"), "0x030000\n");
+  const std::string host = "/sys/bus/pci/devices/" + expected.front() + "/class";
+  if (expected.size() > 2) {
+    EXPECT_EQ(tree.text(host), sys::read_file(host).value_or(""));
+  }
 }
 
 TEST(Topology, SaysWhereItCouldNotWrite) {

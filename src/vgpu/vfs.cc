@@ -5,34 +5,40 @@
 namespace wavetap::vgpu {
 namespace {
 
+// How far a prefix reaches: the place and what is below it, any continuation of its text, or the place alone.
+enum class Reach : uint8_t { kBelow, kContinued, kAlone };
+
 struct Prefix {
   const char* text;
-  bool open_ended;  // matches any continuation, not only a whole component
+  Reach reach;
 };
 
 constexpr Prefix kPrefixes[] = {
-    {"/dev/kfd", false},
-    {"/dev/dri", false},
-    {"/sys/class/kfd", false},
-    {"/sys/class/drm", false},
-    {"/sys/dev/char/226:", true},
-    {"/sys/devices/virtual/kfd", false},
-    {"/sys/devices/pci0000:d1", false},
-    {"/sys/bus/pci/devices/0000:d", true},
-    {"/sys/bus/pci/drivers/amdgpu", false},
-    {"/sys/module/amdgpu", false},
-    {"/proc/modules", false},
+    {"/dev/kfd", Reach::kBelow},
+    {"/dev/dri", Reach::kBelow},
+    {"/sys/class/kfd", Reach::kBelow},
+    {"/sys/class/drm", Reach::kBelow},
+    {"/sys/dev/char/226:", Reach::kContinued},
+    {"/sys/devices/virtual/kfd", Reach::kBelow},
+    {"/sys/devices/pci0000:d1", Reach::kBelow},
+    {"/sys/bus/pci/devices", Reach::kAlone},
+    {"/sys/bus/pci/devices/0000:d", Reach::kContinued},
+    {"/sys/bus/pci/drivers/amdgpu", Reach::kBelow},
+    {"/sys/module/amdgpu", Reach::kBelow},
+    {"/proc/modules", Reach::kBelow},
 };
 
-bool matches(const char* path, size_t length, const Prefix& prefix) {
+bool matches(const char* path, size_t length, bool whole, const Prefix& prefix) {
   const size_t prefix_length = std::strlen(prefix.text);
   if (length < prefix_length || std::memcmp(path, prefix.text, prefix_length) != 0) return false;
-  return prefix.open_ended || length == prefix_length || path[prefix_length] == '/';
+  if (prefix.reach == Reach::kAlone) return whole && length == prefix_length;
+  return prefix.reach == Reach::kContinued || length == prefix_length || path[prefix_length] == '/';
 }
 
-bool is_ours(const char* path, size_t length) {
+// `whole`: there is no more of the path to come.
+bool is_ours(const char* path, size_t length, bool whole) {
   for (const Prefix& prefix : kPrefixes)
-    if (matches(path, length, prefix)) return true;
+    if (matches(path, length, whole, prefix)) return true;
   return false;
 }
 
@@ -96,9 +102,10 @@ const char* place_in_tree(const char* root, const char* path, PathBuffer& buffer
     std::memcpy(out, at, length);
     out += length;
     at = end;
-    inside = inside || is_ours(start, static_cast<size_t>(out - start));
+    inside = inside || is_ours(start, static_cast<size_t>(out - start), false);
   }
   *out = '\0';
+  inside = inside || is_ours(start, static_cast<size_t>(out - start), true);
   if (!inside) return nullptr;
   if (node != nullptr) {
     if (std::strcmp(start, "/dev/kfd") == 0) *node = {NodeKind::kCompute, 0};

@@ -1,8 +1,9 @@
 // Which paths belong to the virtual machine, and where they lie in the run's tree. Pure string
 // work: no heap, no locks, usable from any interposed call.
 //
-// Everything below the prefixes in vfs.cc is answered from the tree; all other paths, which is
-// nearly all, are told apart by their first characters. `//` and `/./` are folded, and `..` as long
+// Everything below the prefixes in vfs.cc is answered from the tree; of the list of PCI devices only the list
+// itself, which has the host's devices as well. All other paths, which is nearly all, are told apart by their
+// first characters. `//` and `/./` are folded, and `..` as long
 // as the path has not reached the tree: from there on the tree's own symbolic links decide, as they
 // do in sysfs.
 #pragma once

@@ -33,6 +33,16 @@ TEST(Vfs, LeavesEverythingElseAlone) {
   EXPECT_EQ(placed(nullptr), "");
 }
 
+TEST(Vfs, TakesTheListOfPciDevicesButNotTheHostsDevices) {
+  EXPECT_EQ(placed("/sys/bus/pci/devices"), "/run/sys/bus/pci/devices");
+  EXPECT_EQ(placed("/sys/bus//pci/devices/"), "/run/sys/bus/pci/devices");
+  EXPECT_EQ(placed("/sys/bus/pci/devices/0000:d3:00.0/class"),
+            "/run/sys/bus/pci/devices/0000:d3:00.0/class");
+  EXPECT_EQ(placed("/sys/bus/pci/devices/0000:00:00.0/class"), "");
+  EXPECT_EQ(placed("/sys/bus/pci/devices2"), "");
+  EXPECT_EQ(placed("/sys/bus/pci"), "");
+}
+
 TEST(Vfs, FoldsSlashesAndDots) {
   EXPECT_EQ(placed("//dev//kfd"), "/run/dev/kfd");
   EXPECT_EQ(placed("/dev/./dri//renderD128"), "/run/dev/dri/renderD128");

@@ -101,6 +101,15 @@ Driver* start_driver() {
   return fresh;
 }
 
+// Whether `directory` is the root directory.
+bool is_top(int directory) {
+  struct stat here {};
+  struct stat top {};
+  return sys::fstat(directory, &here) == 0 &&
+         sys::call(SYS_newfstatat, AT_FDCWD, "/", &top, 0) == 0 && here.st_ino == top.st_ino &&
+         here.st_dev == top.st_dev;
+}
+
 }  // namespace
 
 const char* tree_root() {
@@ -120,6 +129,20 @@ const char* redirect(const char* path, PathBuffer& buffer, DeviceNode* node) {
       sys::call(SYS_faccessat, AT_FDCWD, place, F_OK) != 0)
     return nullptr;
   return place;
+}
+
+const char* redirect_at(int directory, const char* path, PathBuffer& buffer, DeviceNode* node) {
+  if (directory < 0 || path == nullptr || path[0] == '/') return redirect(path, buffer, node);
+  if (node != nullptr) *node = {};
+  if (::strncmp(path, "sys/", 4) != 0 && ::strncmp(path, "dev/", 4) != 0 &&
+      ::strncmp(path, "proc/", 5) != 0)
+    return nullptr;
+  char absolute[PATH_MAX];
+  const size_t length = ::strlen(path);
+  if (length + 2 > sizeof absolute || tree_root() == nullptr || !is_top(directory)) return nullptr;
+  absolute[0] = '/';
+  ::memcpy(absolute + 1, path, length + 1);
+  return redirect(absolute, buffer, node);
 }
 
 Driver* running_driver() {

@@ -21,6 +21,9 @@ const char* tree_root();
 
 // Our place for `path`, or null when the call is not for us. `node`: see place_in_tree().
 const char* redirect(const char* path, PathBuffer& buffer, DeviceNode* node = nullptr);
+// The same for a call with a directory: hwloc names every file below a descriptor of the root directory.
+const char* redirect_at(int directory, const char* path, PathBuffer& buffer,
+                        DeviceNode* node = nullptr);
 
 // The driver of this process, started on first use; null when that fails.
 Driver* driver();

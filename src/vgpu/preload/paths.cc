@@ -53,7 +53,7 @@ int next_openat(int directory, const char* path, int flags, mode_t mode) {
 int do_open(int directory, const char* path, int flags, mode_t mode) {
   PathBuffer buffer;
   DeviceNode node;
-  const char* ours = redirect(path, buffer, &node);
+  const char* ours = redirect_at(directory, path, buffer, &node);
   if (ours == nullptr) return swap_if_node(next_openat(directory, path, flags, mode), path, flags);
   if (node.kind != NodeKind::kNone && (flags & O_PATH) == 0) return open_node(node, flags);
   return next_openat(AT_FDCWD, ours, flags, mode);
@@ -74,7 +74,7 @@ void disguise_if_device(struct stat* st) {
 int do_stat(int directory, const char* path, struct stat* st, int flags) {
   PathBuffer buffer;
   DeviceNode node;
-  const char* ours = redirect(path, buffer, &node);
+  const char* ours = redirect_at(directory, path, buffer, &node);
   const int result =
       ours == nullptr ? raw_stat(directory, path, st, flags) : raw_stat(AT_FDCWD, ours, st, flags);
   if (result != 0) return result;
@@ -99,7 +99,7 @@ int do_access(const char* path, int mode) {
 
 ssize_t do_readlink(int directory, const char* path, char* text, size_t size) {
   PathBuffer buffer;
-  const char* ours = redirect(path, buffer);
+  const char* ours = redirect_at(directory, path, buffer);
   const int64_t length = sys::call(SYS_readlinkat, ours == nullptr ? directory : AT_FDCWD,
                                    ours == nullptr ? path : ours, text, size);
   return length < 0 ? fail(static_cast<int>(-length)) : length;
@@ -241,7 +241,7 @@ WT_EXPORT int statx(int directory, const char* path, int flags, unsigned mask,
                     struct statx* st) noexcept {
   PathBuffer buffer;
   DeviceNode node;
-  const char* ours = redirect(path, buffer, &node);
+  const char* ours = redirect_at(directory, path, buffer, &node);
   const int64_t result = ours == nullptr ? sys::call(SYS_statx, directory, path, flags, mask, st)
                                          : sys::call(SYS_statx, AT_FDCWD, ours, flags, mask, st);
   if (result < 0) return fail(static_cast<int>(-result));
@@ -266,7 +266,7 @@ WT_EXPORT int statx(int directory, const char* path, int flags, unsigned mask,
 WT_EXPORT int access(const char* path, int mode) noexcept { return do_access(path, mode); }
 WT_EXPORT int faccessat(int directory, const char* path, int mode, int flags) noexcept {
   PathBuffer buffer;
-  const char* ours = redirect(path, buffer);
+  const char* ours = redirect_at(directory, path, buffer);
   auto* next = WT_NEXT(faccessat);
   if (next == nullptr) return fail(ENOSYS);
   return ours == nullptr ? next(directory, path, mode, flags) : next(AT_FDCWD, ours, mode, flags);
