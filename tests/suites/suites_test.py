@@ -120,8 +120,14 @@ class Selection(unittest.TestCase):
         self.assertEqual(len(first), 4)
 
     def test_all_cases_come_exactly_once(self):
-        flat = [case for cases in self.order(1) for case in cases]
-        self.assertEqual(sorted(flat), sorted(self.CASES))
+        for short in (False, True):
+            rounds = selection.order(self.CASES, 1, lambda program: GoogleTest.stratum, short=short)
+            self.assertEqual(sorted(case for cases in rounds for case in cases), sorted(self.CASES))
+
+    def test_a_short_look_begins_with_one_case_of_every_program(self):
+        first, second, *_ = selection.order(self.CASES, 1, lambda program: GoogleTest.stratum, short=True)
+        self.assertEqual(sorted(program for program, _ in first), ["p", "q"])
+        self.assertEqual({selection.stratum_of(name, GoogleTest.stratum) for _, name in second}, {"gemm", "trsm", "dot"})
 
     def test_the_seed_decides_and_nothing_else(self):
         self.assertEqual(self.order(1), self.order(1))
@@ -308,7 +314,7 @@ class SessionTest(unittest.TestCase):
         session.suite = catalogue.Suite("blas", "BLAS", "gtest", {"sid": ["tests"]}, [catalogue.Program("/t")])
         session.adapter, session.target, session.scratch = adapter, "gfx90a", pathlib.Path(folder)
         session.programs, session.unlisted, session.known = {"/t": session.suite.programs[0]}, {}, 0
-        session.options = types.SimpleNamespace(**{"shard": (0, 1), "complete": None, "folder": folder} | options)
+        session.options = types.SimpleNamespace(**{"shard": (0, 1), "complete": None, "smoke": False, "folder": folder} | options)
         session._list, session._kept_list = lambda key: names, lambda key: pathlib.Path(folder)
         return session
 

@@ -38,10 +38,12 @@ def in_shard(case, index, count):
     return int(hashlib.sha256(case.encode()).hexdigest()[:8], 16) % count == index
 
 
-def order(cases, seed, pattern_of, size_of=lambda program: ""):
+def order(cases, seed, pattern_of, size_of=lambda program: "", short=False):
     """`cases` are (program, name) pairs; yields rounds, each a list of them, one program after the other.
 
-    pattern_of(program) is the expression that tells strata apart, size_of(program) the one that tells sizes.
+    pattern_of(program) is the expression that tells strata apart, size_of(program) the one that tells sizes. For a
+    short look there is a round with one case of every program before the others: a minute may not be enough for all
+    kinds of the program that comes first.
     """
     strata = {}
     for place, (program, name) in enumerate(cases):
@@ -53,6 +55,11 @@ def order(cases, seed, pattern_of, size_of=lambda program: ""):
             strata[key].sort(key=lambda entry: size_class(entry[2], pattern))
     keys = sorted(strata)
     random.Random(seed).shuffle(keys)
+    if short:
+        first = {}
+        for key in keys:
+            first.setdefault(key[0], key)
+        yield [strata[key].pop(0)[1:] for key in first.values()]
     start, size = 0, 1
     while any(start < len(strata[key]) for key in keys):
         # The programs of a round and the kinds of a program come in an order of their own, so that a budget that

@@ -30,7 +30,7 @@ def put(path, text):
 
 
 class Session:
-    """`options`: build, gpu_threads, gpu_seed, seed, shard, folder (where lists, logs and journals are)."""
+    """`options`: build, gpu_threads, gpu_seed, seed, shard, smoke, folder (where lists, logs and journals are)."""
 
     def __init__(self, suite, target, roots, options):
         self.suite, self.target, self.roots, self.options = suite, target, roots, options
@@ -191,7 +191,8 @@ class Session:
         tally, places = Tally(journal), {case: place for place, case in enumerate(chosen)}
         deadline = time.monotonic() + budget - journal.seconds
         # A complete set is run in its own order, many cases in one process.
-        rounds = [chosen] if self.options.complete else selection.order(chosen, self.options.seed, self._pattern, self._size)
+        short = self.options.smoke and len(self.programs) > 1
+        rounds = [chosen] if self.options.complete else selection.order(chosen, self.options.seed, self._pattern, self._size, short)
         more = COMPLETE_BATCHES if self.options.complete and self.suite.batch_cases > 1 else 1
         for cases in rounds:
             todo = [case for case in cases if case not in journal.cases]
