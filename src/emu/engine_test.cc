@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "emu/compiler.h"
+#include "emu/lower.h"
 #include "emu/testing/kernel.h"
 #include "emu/testing/targets.h"
 
@@ -241,6 +243,42 @@ constexpr char kCaller[] = R"(
     global_store_dword v10, v11, s[40:41]
     s_endpgm)";
 constexpr uint64_t kCallee = 0x204000;
+
+// Says of every hot kernel that its waves read v5 alone before they write.
+class SaysWhatIsRead final : public Compiler {
+ public:
+  void compile(std::shared_ptr<const LoweredCode> code, int32_t) noexcept override {
+    code->say_rows_read_at_start({{5, 6}});
+  }
+};
+
+TEST(InitialState, RegistersThatNobodyReadsAreNotCleared) {
+  // v5 + 1 and v6 + 1 of every work-item, which leaves 7 in both.
+  TestKernel kernel({.target = kGfx1030, .wave64 = false}, R"(
+      v_lshlrev_b32 v3, 3, v0
+      s_lshl_b32 s2, s2, 9
+      v_add_nc_u32 v3, s2, v3
+      s_mov_b32 s40, 0x400000
+      s_mov_b32 s41, 0
+      v_add_nc_u32 v7, 1, v5
+      v_add_nc_u32 v8, 1, v6
+      v_mov_b32 v5, 7
+      v_mov_b32 v6, 7
+      global_store_dwordx2 v3, v[7:8], s[40:41]
+      s_endpgm
+    )");
+  constexpr uint32_t kItems = 1010 * 64 + 48;  // the last workgroup has half a wave
+  kernel.set_size(kItems, 64);
+  SaysWhatIsRead compiler;
+  Engine engine({.threads = 1, .compiler = &compiler});
+  ASSERT_FALSE(engine.run(kernel.dispatch).fault);
+  EXPECT_EQ(kernel.data(1), 1u);  // nobody had said anything then
+  ASSERT_FALSE(engine.run(kernel.dispatch).fault);
+  for (uint32_t i = 0; i < kItems; ++i) {
+    ASSERT_EQ(kernel.data(2 * i), 1u) << i;
+    if (i >= 64) ASSERT_EQ(kernel.data(2 * i + 1), i < kItems - 16 ? 8u : 1u) << i;
+  }
+}
 
 TEST(Code, CallsAFunctionFarAwayAndReturns) {
   TestKernel kernel({}, kCaller);

@@ -22,6 +22,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 
 #include "emu/compiler.h"
 #include "emu/guest_read.h"
@@ -166,28 +167,44 @@ std::optional<Fault> set_user_sgprs(Launch& launch, RunGuarded run_guarded) {
   return std::nullopt;
 }
 
-void set_work_item_ids(const Launch& launch, Wave& wave, const uint32_t size[3]) {
-  const uint32_t mode = launch.descriptor.work_item_id_mode();
-  const bool packed = launch.dispatch->target.has_packed_work_item_ids();
-  const uint32_t first = wave.wave_in_group * launch.lanes;
+// Of the wave that `wave` is in a workgroup of `size`, into rows one after the other.
+void set_work_item_ids(const Launch& launch, uint32_t wave, const uint32_t size[3],
+                       uint32_t lanes_on, uint32_t* rows) {
+  const bool is_packed = launch.dispatch->target.has_packed_work_item_ids();
+  const uint32_t first = wave * launch.lanes;
   uint32_t x = first % size[0];
   uint32_t y = first / size[0] % size[1];
   uint32_t z = first / size[0] / size[1];
-  // A kernel may ask for ids and be granted fewer registers than that; then nobody can read them.
-  const bool has_y = !packed && mode >= 1 && launch.registers.vgprs > 1;
-  const bool has_z = !packed && mode >= 2 && launch.registers.vgprs > 2;
-  const auto count = static_cast<uint32_t>(std::popcount(wave.exec()));
-  for (uint32_t lane = 0; lane < count;) {
-    const uint32_t end = std::min(count, lane + size[0] - x);
-    const uint32_t upper = packed ? y << 10 | z << 20 : 0;
-    if (has_y) std::fill(wave.vrow(1) + lane, wave.vrow(1) + end, y);
-    if (has_z) std::fill(wave.vrow(2) + lane, wave.vrow(2) + end, z);
-    for (; lane < end; ++lane) wave.v[lane] = x++ | upper;
+  uint32_t* const row_y = launch.id_rows > 1 ? rows + launch.lanes : nullptr;
+  uint32_t* const row_z = launch.id_rows > 2 ? rows + size_t{2} * launch.lanes : nullptr;
+  for (uint32_t lane = 0; lane < lanes_on;) {
+    const uint32_t end = std::min(lanes_on, lane + size[0] - x);
+    const uint32_t upper = is_packed ? y << 10 | z << 20 : 0;
+    if (row_y != nullptr) std::fill(row_y + lane, row_y + end, y);
+    if (row_z != nullptr) std::fill(row_z + lane, row_z + end, z);
+    for (; lane < end; ++lane) rows[lane] = x++ | upper;
     x = 0;
     if (++y == size[1]) y = 0, ++z;
   }
 }
 
+// Those of a whole workgroup, once for all.
+void set_whole_work_item_ids(Launch& launch) {
+  const uint32_t mode = launch.descriptor.work_item_id_mode();
+  // A kernel may ask for ids and be granted fewer registers than that; then nobody can read them.
+  const uint32_t wanted = launch.dispatch->target.has_packed_work_item_ids() ? 1 : mode + 1;
+  launch.id_rows = std::min({wanted, 3u, launch.registers.vgprs});
+  uint32_t size[3];
+  std::copy_n(launch.dispatch->workgroup_size, 3, size);
+  const size_t per_wave = size_t{launch.id_rows} * launch.lanes;
+  launch.work_item_ids.assign(per_wave * launch.waves_per_group, launch.initial_fill);
+  const uint32_t items = size[0] * size[1] * size[2];
+  for (uint32_t i = 0; i < launch.waves_per_group; ++i)
+    set_work_item_ids(launch, i, size, std::min(launch.lanes, items - i * launch.lanes),
+                      &launch.work_item_ids[i * per_wave]);
+}
+
+// The wave offset, which may follow the workgroup's, is 0.
 void set_sgprs(const Launch& launch, const Workgroup& group, Wave& wave) {
   namespace slot = isa::slot;
   const amd::KernelDescriptor& kernel = launch.descriptor;
@@ -203,16 +220,38 @@ void set_sgprs(const Launch& launch, const Workgroup& group, Wave& wave) {
   }
   if (kernel.workgroup_info()) {
     const bool first = wave.wave_in_group == 0;
-    wave.s[at++] = (first ? 1u << 31 : 0) | static_cast<uint32_t>(group.waves.size());
+    wave.s[at] = (first ? 1u << 31 : 0) | static_cast<uint32_t>(group.waves.size());
   }
-  // Wave offset.
-  if (kernel.private_segment() && !target.has_architected_scratch()) wave.s[at++] = 0;
-
   if (target.has_architected_scratch()) wave.set_s64(slot::kFlatScratchLo, kScratchVa);
   wave.set_s64(slot::kSharedBase, kSharedAperture);
   wave.set_s64(slot::kSharedLimit, kSharedAperture | 0xffffffffu);
   wave.set_s64(slot::kPrivateBase, kPrivateAperture);
   wave.set_s64(slot::kPrivateLimit, kPrivateAperture | 0xffffffffu);
+}
+
+// Makes `wave` what `first` is: scalar registers are mostly 0, and nobody looks at the last fault.
+void start_as(Wave& wave, const Wave& first) {
+  static_assert(std::is_trivially_copyable_v<Wave>);
+  constexpr size_t kBegin = sizeof wave.s;
+  constexpr size_t kEnd = offsetof(Wave, fault);
+  std::memset(wave.s, 0, sizeof wave.s);
+  std::memcpy(reinterpret_cast<std::byte*>(&wave) + kBegin,
+              reinterpret_cast<const std::byte*>(&first) + kBegin, kEnd - kBegin);
+}
+
+void set_first_wave(Launch& launch) {
+  Wave& wave = launch.first_wave;
+  wave.lanes = static_cast<uint8_t>(launch.lanes);
+  wave.dispatch = launch.dispatch;
+  wave.vgpr_count = launch.registers.vgprs;
+  wave.agpr_count = launch.registers.agprs;
+  wave.lds_bytes = launch.lds_bytes;
+  wave.scratch_bytes_per_lane = launch.scratch_bytes_per_lane;
+  const amd::KernelDescriptor& kernel = launch.descriptor;
+  set_mode_register(wave, kernel.float_mode() | (kernel.dx10_clamp() ? 1u << 8 : 0) |
+                              (kernel.ieee_mode() ? 1u << 9 : 0) |
+                              (kernel.fp16_overflow() ? 1u << 23 : 0));
+  enter(wave, *launch.code, launch.entry_index);
 }
 
 void fill(std::byte* at, size_t size_bytes, uint32_t value) {
@@ -221,6 +260,19 @@ void fill(std::byte* at, size_t size_bytes, uint32_t value) {
     return;
   }
   for (size_t i = 0; i + 4 <= size_bytes; i += 4) std::memcpy(at + i, &value, 4);
+}
+
+// `read`: null where all have to be cleared.
+void clear_rows(const Launch& launch, Wave& wave, const std::vector<RowRange>* read) {
+  const auto clear = [&](uint32_t begin, uint32_t end) {
+    if (begin >= end) return;
+    auto* rows = reinterpret_cast<std::byte*>(wave.vrow(begin));
+    fill(rows, size_t{end - begin} * launch.lanes * sizeof(uint32_t), launch.initial_fill);
+  };
+  if (read == nullptr) return clear(0, launch.rows);
+  const uint32_t count = launch.registers.vgprs;
+  for (const RowRange& range : *read) clear(range.begin, std::min(range.end, count));
+  clear(count, launch.rows);  // accumulation registers
 }
 
 void set_watch(const Dispatch& dispatch, Workgroup& group) {
@@ -302,6 +354,8 @@ std::optional<Fault> prepare_launch(const Dispatch& dispatch, const EngineOption
   }
   launch->code = std::move(found.code);
   launch->entry_index = found.index;
+  set_first_wave(*launch);
+  set_whole_work_item_ids(*launch);
   return std::nullopt;
 }
 
@@ -319,7 +373,9 @@ bool start_workgroup(const Launch& launch, uint64_t linear, Workgroup& group) {
         std::min<uint64_t>(dispatch.workgroup_size[axis], dispatch.grid_size[axis] - begin));
     items *= group.size[axis];
   }
+  const bool is_whole = std::equal(group.size, group.size + 3, dispatch.workgroup_size);
   const uint32_t waves = (items + launch.lanes - 1) / launch.lanes;
+  const size_t id_bytes = sizeof(uint32_t) * launch.id_rows * launch.lanes;
   const size_t row_bytes = size_t{launch.lanes} * 4;
   const size_t register_bytes = kCompiledStateBytes + row_bytes * launch.rows;
   const size_t scratch_bytes = size_t{launch.scratch_bytes_per_lane} * launch.lanes;
@@ -339,34 +395,27 @@ bool start_workgroup(const Launch& launch, uint64_t linear, Workgroup& group) {
   const bool is_watched = dispatch.count || !dispatch.watchers.empty();
   set_watch(dispatch, group);
   group.waves.resize(waves);
+  const std::vector<RowRange>* rows_read =
+      launch.entry_index == 0 ? launch.code->rows_read_at_start() : nullptr;
   for (uint32_t i = 0; i < waves; ++i) {
-    Wave& wave = *std::construct_at(&group.waves[i]);
-    wave.lanes = static_cast<uint8_t>(launch.lanes);
+    Wave& wave = group.waves[i];
+    start_as(wave, launch.first_wave);
     wave.wave_in_group = i;
     wave.workgroup = &group;
-    wave.dispatch = &dispatch;
     wave.v = reinterpret_cast<uint32_t*>(registers + register_bytes * i + kCompiledStateBytes);
-    fill(registers + register_bytes * i + kCompiledStateBytes, row_bytes * launch.rows,
-         launch.initial_fill);
+    const uint32_t here = std::min(items - i * launch.lanes, launch.lanes);
+    clear_rows(launch, wave, here == launch.lanes ? rows_read : nullptr);
     forget_compiled_state(wave.v);
     wave.a = wave.v + size_t{launch.agpr_first_row} * launch.lanes;
-    wave.vgpr_count = launch.registers.vgprs;
-    wave.agpr_count = launch.registers.agprs;
     wave.lds = group.lds;
-    wave.lds_bytes = group.lds_bytes;
     wave.scratch = scratch + scratch_bytes * i;
-    wave.scratch_bytes_per_lane = launch.scratch_bytes_per_lane;
     wave.watch = is_watched ? &group.watch : nullptr;
     wave.notes_accesses = group.watch.counters != nullptr;
-    const uint32_t here = std::min(items - i * launch.lanes, launch.lanes);
     wave.set_s64(isa::slot::kExecLo, here == 64 ? ~uint64_t{0} : (uint64_t{1} << here) - 1);
-    const amd::KernelDescriptor& kernel = launch.descriptor;
-    set_mode_register(wave, kernel.float_mode() | (kernel.dx10_clamp() ? 1u << 8 : 0) |
-                                (kernel.ieee_mode() ? 1u << 9 : 0) |
-                                (kernel.fp16_overflow() ? 1u << 23 : 0));
     set_sgprs(launch, group, wave);
-    set_work_item_ids(launch, wave, group.size);
-    enter(wave, *launch.code, launch.entry_index);
+    if (is_whole)
+      std::memcpy(wave.v, &launch.work_item_ids[i * id_bytes / sizeof(uint32_t)], id_bytes);
+    else set_work_item_ids(launch, i, group.size, here, wave.v);
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "amd/kernel_descriptor.h"
 #include "emu/code_cache.h"
@@ -38,6 +39,12 @@ struct Launch {
   CodeCache::Key code_key;
   std::shared_ptr<const LoweredCode> code;
   int32_t entry_index = 0;
+
+  // A wave at its first instruction, but for its registers and what differs from wave to wave.
+  Wave first_wave;
+  // What v0, and v1 and v2 where they hold some, have then: of a whole workgroup's waves, one after the other.
+  uint32_t id_rows = 0;
+  std::vector<uint32_t> work_item_ids;
 
   size_t storage_bytes_per_group() const;
 };

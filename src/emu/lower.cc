@@ -153,6 +153,13 @@ void LoweredCode::publish(int32_t index, Handler compiled,
   __atomic_store_n(&steps_[static_cast<size_t>(index)].run, compiled, __ATOMIC_RELEASE);
 }
 
+void LoweredCode::say_rows_read_at_start(std::vector<RowRange> ranges) const {
+  const std::lock_guard lock(published_mutex_);
+  if (said_rows_read_ != nullptr) return;
+  said_rows_read_ = std::make_unique<const std::vector<RowRange>>(std::move(ranges));
+  rows_read_at_start_.store(said_rows_read_.get(), std::memory_order_release);
+}
+
 void LoweredCode::ask(std::span<Watcher* const> watchers) {
   const auto count = static_cast<size_t>(program_->size());
   watched_.resize(count + 1);

@@ -51,6 +51,11 @@ struct Lowering {
   bool operator==(const Lowering&) const = default;
 };
 
+struct RowRange {
+  uint32_t begin;
+  uint32_t end;
+};
+
 class LoweredCode : public std::enable_shared_from_this<LoweredCode> {
  public:
   // `watchers` are those that `lowering` names.
@@ -75,6 +80,15 @@ class LoweredCode : public std::enable_shared_from_this<LoweredCode> {
   // From now on `compiled` runs when a wave comes to `index`; `owner` keeps it alive. Any thread.
   void publish(int32_t index, Handler compiled, std::shared_ptr<const void> owner) const;
 
+  // Vector registers that waves which start at the first instruction with all lanes on may read before they
+  // have written them, in ranges: the others need not be cleared. Null: nobody has said so.
+  const std::vector<RowRange>* rows_read_at_start() const {
+    // Pairs with say_rows_read_at_start().
+    return rows_read_at_start_.load(std::memory_order_acquire);
+  }
+  // Any thread, the first time counts.
+  void say_rows_read_at_start(std::vector<RowRange> ranges) const;
+
   // What the tables take, the Program's apart.
   size_t memory_bytes() const {
     return sizeof *this + steps_.capacity() * (sizeof(Step) + sizeof(Handler)) +
@@ -94,6 +108,8 @@ class LoweredCode : public std::enable_shared_from_this<LoweredCode> {
   std::unique_ptr<std::atomic<uint32_t>[]> heat_;  // only when asked for
   mutable std::mutex published_mutex_;
   mutable std::vector<std::shared_ptr<const void>> published_;  // owners of compiled code
+  mutable std::unique_ptr<const std::vector<RowRange>> said_rows_read_;
+  mutable std::atomic<const std::vector<RowRange>*> rows_read_at_start_{nullptr};
   std::vector<StepCount> counts_;
   // Only with watchers.
   std::vector<WatchedStep> watched_;

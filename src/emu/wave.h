@@ -125,11 +125,12 @@ struct alignas(64) Wave {
   // Somebody wants to know what the instruction that runs does to memory. Memory instructions test
   // it, so that those which nobody asked about keep their fast ways in a watched dispatch.
   bool notes_accesses = false;
-  Fault fault;            // valid in state kFaulted
   uint64_t executed = 0;  // instructions so far, each attempt of one that waits included
   // The instruction at pc is a ds_gws_* that waits; it is tried again.
   bool waits_for_sync = false;
   uint32_t sync_generation = 0;  // of its resource, when the wait began
+  // Valid in state kFaulted. Last: a wave that starts does not look at it (launch.cc).
+  Fault fault;
 
   // --- Registers.
   uint32_t* vrow(uint32_t reg) { return v + size_t{reg} * lanes; }

@@ -140,6 +140,7 @@ class Compiler::Impl {
     if (liveness_ == nullptr || seen_.lock() != code) {
       liveness_ = std::make_unique<Liveness>(code->program());
       seen_ = code;
+      code->say_rows_read_at_start(liveness_->rows_read_at_start());
     }
     return *liveness_;
   }

@@ -313,4 +313,14 @@ Liveness::Liveness(const isa::Program& program) : live_(static_cast<size_t>(prog
   std::fill(live_.begin(), live_.end(), all_registers());
 }
 
+std::vector<emu::RowRange> Liveness::rows_read_at_start() const {
+  std::vector<emu::RowRange> ranges;
+  for (uint32_t reg = 0; reg < 512; ++reg) {
+    if (!live_.front().has_row(reg)) continue;
+    if (ranges.empty() || ranges.back().end != reg) ranges.push_back({reg, reg});
+    ranges.back().end = reg + 1;
+  }
+  return ranges;
+}
+
 }  // namespace wavetap::jit

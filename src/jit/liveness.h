@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "emu/lower.h"
 #include "isa/program.h"
 #include "jit/backend.h"
 
@@ -29,6 +30,9 @@ class Liveness {
   std::span<const LiveRegisters> from(int32_t index) const {
     return std::span(live_).subspan(static_cast<size_t>(index));
   }
+
+  // Of waves that start at the first instruction, all lanes on.
+  std::vector<emu::RowRange> rows_read_at_start() const;
 
  private:
   std::vector<LiveRegisters> live_;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "emu/testing/assembler.h"
 #include "emu/testing/targets.h"
@@ -23,6 +25,13 @@ class Code {
     return liveness_.from(before)[0].has_slot(at);
   }
 
+  std::vector<std::pair<uint32_t, uint32_t>> read_at_start() const {
+    std::vector<std::pair<uint32_t, uint32_t>> ranges;
+    for (const emu::RowRange& range : liveness_.rows_read_at_start())
+      ranges.emplace_back(range.begin, range.end);
+    return ranges;
+  }
+
  private:
   isa::Program program_;
   Liveness liveness_;
@@ -40,6 +49,18 @@ TEST(Liveness, WhatIsOverwrittenFirstIsNotNeeded) {
   EXPECT_FALSE(code.needs_row(1, 2));
   EXPECT_TRUE(code.needs_row(0, 5));
   EXPECT_FALSE(code.needs_row(3, 5));
+}
+
+TEST(Liveness, SaysWhatIsReadBeforeItIsWritten) {
+  const std::vector<std::pair<uint32_t, uint32_t>> expected = {{2, 4}, {5, 6}};
+  EXPECT_EQ(Code("v_mov_b32 v4, v3\n"
+                 "s_and_saveexec_b64 s[0:1], vcc\n"
+                 "v_mov_b32 v5, v2\n"  // not in all lanes
+                 "s_or_b64 exec, exec, s[0:1]\n"
+                 "ds_write_b32 v4, v5\n"
+                 "s_endpgm")
+                .read_at_start(),
+            expected);
 }
 
 TEST(Liveness, ResultsThatAreReadOrKeptInPartAreNeeded) {
