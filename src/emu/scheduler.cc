@@ -58,15 +58,20 @@ void note_end(Workgroup& group) {
   if (WT_SOFT_CHECK(group.unfinished != 0, "a wave ends once")) --group.unfinished;
 }
 
-// Lets the waves go on when all that have not ended wait at the barrier.
-bool release_barrier(Workgroup& group, bool side_by_side) {
-  for (const Wave& wave : group.waves)
-    if (wave.state != WaveState::kFinished && wave.state != WaveState::kAtBarrier) return false;
+// All that have not ended wait at the barrier: they go on.
+void pass_barrier(Workgroup& group, bool side_by_side) {
   for (Wave& wave : group.waves) {
     if (wave.state == WaveState::kAtBarrier) wave.state = WaveState::kRunning;
     if (side_by_side) wave.turn_ends_left = kTimesTogether;
   }
-  tell_barrier_passed(group);
+  if (!group.watch.watchers.empty()) tell_barrier_passed(group);
+}
+
+// Lets the waves go on when all that have not ended wait at the barrier.
+bool release_barrier(Workgroup& group, bool side_by_side) {
+  for (const Wave& wave : group.waves)
+    if (wave.state != WaveState::kFinished && wave.state != WaveState::kAtBarrier) return false;
+  pass_barrier(group, side_by_side);
   return true;
 }
 
@@ -139,31 +144,47 @@ void TurnRunner::run_row(Row& row) {
 }
 
 // What is not done here is left to run(), with the row as it is then: to run_wave(), when it is not
-// at its end. The guard may leave it in the middle of a slice.
+// at its end. The guard may leave it in the middle of a slice. Slices are often a few dozen
+// nanoseconds, so that what is the same for all of them is looked at once.
 void TurnRunner::run_in_row(Row& row) {
   Workgroup& group = *row.group;
+  Wave* const waves = group.waves.data();
+  const size_t count = group.waves.size();
+  const bool is_watched = !group.dispatch->watchers.empty();  // they hear of ends
+  bool all_wait = row.at == 0;  // at the barrier, or have ended: every wave of this pass so far
   for (;;) {
-    for (; row.at < group.waves.size(); ++row.at) {
-      Wave& wave = row.wave();
+    for (size_t at = row.at; at < count; row.at = ++at) {
+      Wave& wave = waves[at];
       if (!wake(wave)) continue;
-      row.stop_at = wave.executed + uint64_t{kQuantum};
-      if (job_.is_cancelled_outside() || !begin_slice(wave, row.stop_at)) return;
+      const uint64_t stop_at = row.stop_at = wave.executed + uint64_t{kQuantum};
+      if (job_.is_cancelled_outside() || !begin_slice(wave, stop_at)) return;
       row.has_run = true;
       run_slice(wave);
       if (wave.hot_code != nullptr || group.interrupt_requested) return;
-      if (wave.state == WaveState::kFinished) {
-        if (!group.dispatch->watchers.empty()) return;  // they hear of it
-        note_end(group);
-      } else if (wave.state != WaveState::kAtBarrier && wave.state != WaveState::kTurnEnded) return;
+      switch (wave.state) {
+        case WaveState::kAtBarrier: break;
+        case WaveState::kTurnEnded: all_wait = false; break;
+        case WaveState::kFinished:
+          if (is_watched) return;
+          note_end(group);
+          break;
+        default: return;
+      }
       row.has_run = false;
       row.moved = true;
     }
     if (group.unfinished == 0 || row.used_quantum) return;
-    if (release_barrier(group, row.side_by_side)) row.moved = true;
+    if (all_wait) {
+      pass_barrier(group, row.side_by_side);
+      row.moved = true;
+    } else if (release_barrier(group, row.side_by_side)) {
+      row.moved = true;
+    }
     if (!row.moved || row.pass + 1 == kMaxPasses) return;
     ++row.pass;
     row.at = 0;
     row.moved = false;
+    all_wait = true;
   }
 }
 
