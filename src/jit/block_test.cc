@@ -1,5 +1,7 @@
 // Whole blocks: branches, budgets, handlers in between, faults. What single operations do is in
 // vector_ops_test.cc.
+#include <initializer_list>
+
 #include "jit/testing.h"
 
 namespace wavetap::jit {
@@ -37,6 +39,42 @@ TEST_P(Block, ArithmeticThatMakesNansIsThatOfTheHandlers) {
     v_add_f32 v3, v6, v7
     v_xor_b32 v8, v3, v6
     s_endpgm)");
+}
+
+// Numbers are asked whether they are NaN only where no later result says it as well.
+TEST_P(Block, ANanIsNoticedWhateverItGoesInto) {
+  struct Case {
+    const char* text;
+    uint32_t planted[2];  // registers
+    bool is_packed = false;
+  };
+  for (const Case& of : std::initializer_list<Case>{
+           {"v_mul_f32 v3, v1, v2\nv_add_f32 v4, v3, v6\nv_fma_f32 v5, v4, v3, v6\n", {1, 2}},
+           {"v_mul_f32 v3, v1, v2\nv_add_f32 v4, v3, v6\nv_mov_b32 v4, 0\n", {1, 2}},
+           {"v_mul_f32 v3, v1, v2\nv_max_f32 v4, v3, v6\nv_add_f32 v5, v6, v6\n", {1, 2}},
+           {"v_mul_f32 v3, v1, v2\nv_and_b32 v4, 3, v3\nv_cvt_f32_u32 v5, v4\n", {1, 2}},
+           {"v_pk_mul_f32 v[4:5], v[2:3], v[6:7]\nv_add_f32 v8, v4, v9\n", {3, 7}, true},
+           {"v_pk_mul_f32 v[4:5], v[2:3], v[6:7]\nv_add_f32 v8, v5, v9\n", {2, 6}, true},
+           {"v_pk_mul_f32 v[4:5], v[2:3], v[6:7]\n"
+            "v_pk_add_f32 v[8:9], v[4:5], v[10:11] op_sel:[0,0] op_sel_hi:[0,1]\n",
+            {3, 7},
+            true}}) {
+    if (of.is_packed && !GetParam().target.is_gfx90a_family()) continue;
+    const std::string text = std::string(of.text) + "s_endpgm";
+    const emu::LoweredCode* plain = machines_.plain.load(text);
+    const emu::LoweredCode* native = machines_.native.load(text);
+    ASSERT_NE(plain, nullptr) << text;
+    ASSERT_TRUE(machines_.publish(*native, 0)) << text;
+    for (uint32_t lane = 0; lane < machines_.plain.wave.lanes; lane += 5) {
+      machines_.fill(lane + 1, Bits::kTame);
+      machines_.plain.set_exec(machines_.plain.wave.full_exec());
+      machines_.plain.wave.vrow(of.planted[0])[lane] = 0x7fc00011;
+      machines_.plain.wave.vrow(of.planted[1])[lane] = 0x7f800022;  // hosts prefer this one
+      machines_.copy_state();
+      machines_.run_loaded(*plain, *native);
+      EXPECT_EQ(machines_.difference(), "") << "lane " << lane << ": " << text;
+    }
+  }
 }
 
 TEST_P(Block, ScalarsBetweenVectorOperationsHaveTheirValueAtThatPlace) {

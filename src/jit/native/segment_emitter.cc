@@ -7,6 +7,7 @@
 
 #include "emu/wave.h"
 #include "jit/native/emit_parts.h"
+#include "jit/native/nan_checks.h"
 
 #include "llvm/IR/Intrinsics.h"
 
@@ -350,6 +351,7 @@ void SegmentEmitter::emit_stores(BasicBlock* done) {
   BasicBlock* store = new_block("store");
   BasicBlock* store_all = new_block("store_all");
   BasicBlock* store_some = new_block("store_some");
+  leave_out_implied(lanes_.numbers, lanes_.lanes);
   if (lanes_.numbers.empty() && lanes_.doubts.empty()) {
     ir_.CreateBr(store);
   } else {
