@@ -86,7 +86,7 @@ class Copier {
       bytes_per_row_ = scan->rows() == 0 ? 0 : scan->leaf_bytes() / scan->rows();
       Status status;
       for (size_t part = 0; status.ok() && part < scan->parts(); ++part)
-        status = scan->run(part, [&](size_t, const ScanRow& row) {
+        status = scan->run(part, *db, [&](size_t, const ScanRow& row) {
           last_ = row.rowid();
           take(row);
         });

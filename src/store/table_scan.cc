@@ -308,9 +308,14 @@ bool TableScan::parse_record(std::string_view payload, ScanRow& row) const {
 }
 
 Status TableScan::run(size_t part, const std::function<void(size_t, const ScanRow&)>& visit) const {
-  WT_CHECK(part < parts(), "a part of the table is asked for");
   Result<Db> db = Db::open_read_only(path_);
   if (!db.ok()) return db.error();
+  return run(part, *db, visit);
+}
+
+Status TableScan::run(size_t part, Db& db,
+                      const std::function<void(size_t, const ScanRow&)>& visit) const {
+  WT_CHECK(part < parts(), "a part of the table is asked for");
   const size_t last = part + 1 < parts() ? first_leaf_of_part_[part + 1] : leaves_.size();
   const uint64_t most_local = usable_bytes_ - 35,
                  least_local = (usable_bytes_ - 12) * 32 / 255 - 23;
@@ -321,7 +326,7 @@ Status TableScan::run(size_t part, const std::function<void(size_t, const ScanRo
   row.values_.assign(columns_, {0, kNothing});
   size_t number = first_row_of_part_[part];
   for (size_t leaf = first_leaf_of_part_[part]; leaf < last; ++leaf) {
-    if (Status s = read_page(*db, leaves_[leaf].page, bytes); !s.ok()) return s;
+    if (Status s = read_page(db, leaves_[leaf].page, bytes); !s.ok()) return s;
     if (bytes[0] != kLeafTable || big16(&bytes[kCellCountAt]) != leaves_[leaf].cells)
       return odd("page is damaged");
     const uint8_t* const end = bytes.data() + usable_bytes_;
@@ -347,7 +352,7 @@ Status TableScan::run(size_t part, const std::function<void(size_t, const ScanRo
       if (local < size) {
         if (size > uint64_t{pages_} * page_bytes_) return odd("page is damaged");
         joined = payload;
-        if (Status s = read_overflow(*db, big32(at + local), size - local, joined); !s.ok())
+        if (Status s = read_overflow(db, big32(at + local), size - local, joined); !s.ok())
           return s;
         joined.append(kPaddingBytes, '\0');
         payload = std::string_view(joined).substr(0, size);
