@@ -77,6 +77,28 @@ TEST_P(Block, ANanIsNoticedWhateverItGoesInto) {
   }
 }
 
+// Singles of all sizes, from 1 to 4 closely, and what is none.
+TEST_P(Block, ReciprocalRootsAreThoseOfTheHandlers) {
+  const char* text = "v_rsq_f32 v3, v1\nv_rsq_f32 v4, v2\nv_mov_b32 v5, v4\ns_endpgm";
+  const emu::LoweredCode* plain = machines_.plain.load(text);
+  const emu::LoweredCode* native = machines_.native.load(text);
+  ASSERT_NE(plain, nullptr);
+  ASSERT_TRUE(machines_.publish(*native, 0));
+  emu::Wave& wave = machines_.plain.wave;
+  for (uint32_t round = 0; round < 400; ++round) {
+    machines_.fill(round, round % 8 == 0 ? Bits::kNans : Bits::kTame);
+    wave.set_s64(isa::slot::kExecLo, wave.full_exec());
+    for (uint32_t lane = 0; lane < wave.lanes; ++lane) {
+      const uint32_t number = round * wave.lanes + lane;
+      wave.vrow(1)[lane] = 0x3f800000 + number * 655 % 0x01000000;
+      if (round % 8 != 0) wave.vrow(2)[lane] = number * 2654435761u & 0x7fffffff;
+    }
+    machines_.copy_state();
+    machines_.run_loaded(*plain, *native);
+    ASSERT_EQ(machines_.difference(), "") << "round " << round;
+  }
+}
+
 TEST_P(Block, ScalarsBetweenVectorOperationsHaveTheirValueAtThatPlace) {
   expect_same(R"(
     v_add_f32 v1, s4, v2
