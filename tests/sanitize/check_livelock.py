@@ -22,7 +22,9 @@ def run(args, variant):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "findings.json"
         program = subprocess.Popen([f"{args.bin}/wavetap", "sanitize", "--tool", "synccheck", "--gpu", args.gpu, "--json", str(path), "--",
-                                    args.program, variant], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                                    args.program, variant], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   # A shell starts what it puts into the background with interrupts ignored.
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         said = []
         for line in program.stderr:
             said.append(line)
