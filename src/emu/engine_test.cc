@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -379,17 +380,43 @@ TEST(Faults, ByKind) {
   }
 }
 
+// One file on gfx90a, of 64 here: a0 is v32.
+TEST(Registers, VgprsMayReachIntoTheAgprs) {
+  TestKernel kernel({}, R"(
+      s_load_dwordx2 s[2:3], s[0:1], 0x0
+      v_mov_b32 v6, 5
+      v_mov_b32 v40, 7
+      v_add_u32 v41, v40, v6
+      v_accvgpr_read_b32 v2, a8
+      v_accvgpr_read_b32 v3, a9
+      v_lshlrev_b32 v0, 3, v0
+      s_waitcnt lgkmcnt(0)
+      global_store_dwordx2 v0, v[2:3], s[2:3]
+      s_endpgm)");
+  kernel.set_argument64(0, TestKernel::kData);
+  kernel.set_size(64, 64);
+  Engine engine({.threads = 1});
+  const DispatchResult result = engine.run(kernel.dispatch);
+  ASSERT_FALSE(result.fault) << fault_name(result.fault->kind) << " " << result.fault->detail;
+  for (uint32_t lane = 0; lane < 64; ++lane) {
+    EXPECT_EQ(kernel.data(2 * lane), 7u);
+    EXPECT_EQ(kernel.data(2 * lane + 1), 12u);
+  }
+}
+
 TEST(Faults, RegistersBeyondTheDescriptor) {
-  TestKernel kernel({}, "v_mov_b32 v31, 0\nv_accvgpr_write_b32 a31, 1\ns_endpgm");
+  TestKernel kernel({}, "v_mov_b32 v63, 0\nv_accvgpr_write_b32 a31, 1\ns_endpgm");
   Engine engine({.threads = 1});
   EXPECT_FALSE(engine.run(kernel.dispatch).fault);
-  for (const char* code :
-       {"v_mov_b32 v32, 0", "v_accvgpr_write_b32 a32, 1",
-        "global_load_dwordx4 v[30:33], v0, s[0:1]", "v_add_f64 v[30:31], v[28:29], v[32:33]"}) {
-    TestKernel other({}, code);
+  for (const auto& [code, granted] : std::map<std::string, std::string>{
+           {"v_mov_b32 v64, 0", "grants 64"},
+           {"v_accvgpr_write_b32 a32, 1", "grants 32"},
+           {"global_load_dwordx4 v[62:65], v0, s[0:1]", "grants 64"},
+           {"v_add_f64 v[30:31], v[28:29], v[64:65]", "grants 64"}}) {
+    TestKernel other({}, code.c_str());
     const Fault fault = fault_of(other);
     EXPECT_EQ(fault.kind, FaultKind::kBadDescriptor) << code;
-    EXPECT_NE(std::string(fault.detail).find("grants 32"), std::string::npos) << fault.detail;
+    EXPECT_NE(std::string(fault.detail).find(granted), std::string::npos) << fault.detail;
   }
 }
 

@@ -66,7 +66,9 @@ uint32_t hw_id1(const Wave& wave) {
 // Sizes in the granules the target allocates; a register file base is not modelled.
 uint32_t gpr_alloc(const Wave& wave) {
   const bool gfx9 = wave.dispatch->target.major == 9;
-  const uint32_t granules = (wave.vgpr_count + wave.agpr_count) / (gfx9 ? 4 : 8);
+  const auto before_agprs =
+      static_cast<uint32_t>(wave.a == nullptr ? wave.vgpr_count : (wave.a - wave.v) / wave.lanes);
+  const uint32_t granules = (before_agprs + wave.agpr_count) / (gfx9 ? 4 : 8);
   return (granules == 0 ? 0 : granules - 1) << (gfx9 ? 8 : 12);
 }
 

@@ -61,14 +61,16 @@ void set_registers(Launch& launch, amd::GfxTarget target) {
       target.is_gfx90a_family() || (target.major >= 10 && !launch.wave64) ? 8 : 4;
   const uint32_t granted = ((launch.descriptor.rsrc1 & 0x3f) + 1) * granule;
   if (target.is_gfx90a_family()) {
-    // One file of up to 512: v0… up to the accum offset, a0… from there.
+    // One file of up to 512: v0… up to the accum offset, a0… from there. Nobody stops a v… that goes on
+    // into the a…: kernels of hipBLASLt do.
     launch.rows = std::min(granted, 512u);
     launch.agpr_first_row = std::min(launch.descriptor.accum_offset(), launch.rows);
-    launch.registers = {std::min(launch.agpr_first_row, 256u),
-                        std::min(launch.rows - launch.agpr_first_row, 256u)};
+    launch.registers = {.vgprs = std::min(launch.agpr_first_row, 256u),
+                        .agprs = std::min(launch.rows - launch.agpr_first_row, 256u),
+                        .file_vgprs = std::min(launch.rows, 256u)};
     return;
   }
-  launch.registers = {std::min(granted, 256u), 0};
+  launch.registers = {.vgprs = std::min(granted, 256u)};
   launch.rows = launch.registers.vgprs;
   if (target.has_mfma()) {  // gfx908: as many accumulation registers again, in a file of their own
     launch.registers.agprs = launch.registers.vgprs;
@@ -243,7 +245,7 @@ void set_first_wave(Launch& launch) {
   Wave& wave = launch.first_wave;
   wave.lanes = static_cast<uint8_t>(launch.lanes);
   wave.dispatch = launch.dispatch;
-  wave.vgpr_count = launch.registers.vgprs;
+  wave.vgpr_count = std::max(launch.registers.vgprs, launch.registers.file_vgprs);
   wave.agpr_count = launch.registers.agprs;
   wave.lds_bytes = launch.lds_bytes;
   wave.scratch_bytes_per_lane = launch.scratch_bytes_per_lane;

@@ -80,12 +80,22 @@ void register_out_of_range(Wave& wave, const Inst& inst) {
   wave.raise(FaultKind::kBadDescriptor, detail);
 }
 
+// A VGPR's number that reaches into the AGPRs: two names of one register, which compiled code does not know, so
+// that this is no handler of the instruction's own.
+void reach_into_agprs(Wave& wave, const Inst& inst) {
+  find_handler(inst, wave.code->shape())(wave, inst);
+}
+
 Handler lower(const isa::Program& program, int32_t index, Shape shape, RegisterLimits limits) {
   const Inst& inst = program.insts()[index];
   if (inst.op == isa::Op::kInvalid || inst.family == Family::kInvalid) return illegal_instruction;
   if (index > 0 && program.insts()[index - 1].vopd_first) return second_half;
   if (inst.target > program.size()) return illegal_instruction;
-  if (!all_fit(inst, limits)) return register_out_of_range;
+  if (!all_fit(inst, limits)) {
+    const RegisterLimits file{.vgprs = limits.file_vgprs, .agprs = limits.agprs};
+    return all_fit(inst, file) && find_handler(inst, shape) != nullptr ? reach_into_agprs
+                                                                       : register_out_of_range;
+  }
   if (inst.vopd_first) {
     if (index + 1 >= program.size()) return illegal_instruction;
     if (!all_fit(program.insts()[index + 1], limits)) return register_out_of_range;

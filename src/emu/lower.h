@@ -37,6 +37,8 @@ struct Step {
 struct RegisterLimits {
   uint32_t vgprs = 256;
   uint32_t agprs = 0;
+  // Where both are in one file: how far a VGPR's number may reach, into the AGPRs. Else 0.
+  uint32_t file_vgprs = 0;
 
   bool operator==(const RegisterLimits&) const = default;
 };
