@@ -36,7 +36,11 @@ add_custom_target(fuzzers)
 
 # wt_offline(TARGET [OPTION...]): how offline code is compiled; the options do not count in sanitizer builds.
 function(wt_offline TARGET)
-  target_compile_options(${TARGET} PRIVATE -O1 -fwrapv $<IF:$<BOOL:${WT_SANITIZE}>,-g1,${ARGN}>)
+  if(WT_SANITIZE)
+    target_compile_options(${TARGET} PRIVATE -O1 -fwrapv -g1)
+  else()
+    target_compile_options(${TARGET} PRIVATE -O1 -fwrapv ${ARGN})
+  endif()
 endfunction()
 
 # wt_unity(TARGET FILES [APART file...] [ALONE file...]): compiles the target's sources up to FILES at a time, in batches
