@@ -16,14 +16,26 @@ constexpr uint64_t kMostRangeBytes = uint64_t{1} << 36;
 constexpr uint64_t kFarAway = uint64_t{1} << 32;
 constexpr uint64_t kHostAddressLimit = uint64_t{1} << 47;
 
-// Behind all that was captured, with room for code that replaces the kernel in between.
+// The highest addresses free in the capture: behind all of it, with room for code that replaces the kernel in
+// between, or, where that would be no address of a process any more (memory of a process whose placement is not
+// random ends at the top), in a gap below.
 uint64_t own_begin(const Capture& capture) {
-  uint64_t last = kFarAway;
+  constexpr uint64_t kNeeded = 3 * kFarAway;
+  std::vector<HostRange> taken = allocated_ranges(capture);
   for (const CapturedRegion& region : capture.regions)
-    if (region.end() < kHostAddressLimit) last = std::max(last, region.end());
-  for (const HostRange& range : allocated_ranges(capture))
-    last = std::max(last, range.begin + range.size_bytes);
-  return round_up(last + kFarAway, kSlabAlign);
+    if (region.begin() < kHostAddressLimit)
+      taken.push_back(
+          {region.begin(), std::min(region.record.size_bytes, kHostAddressLimit - region.begin())});
+  std::sort(taken.begin(), taken.end(), [](const HostRange& a, const HostRange& b) {
+    return a.begin + a.size_bytes < b.begin + b.size_bytes;
+  });
+  uint64_t above = kHostAddressLimit;
+  for (auto range = taken.rbegin(); range != taken.rend(); ++range) {
+    const uint64_t end = std::max(range->begin + range->size_bytes, kFarAway);
+    if (end < above && above - end >= kNeeded) return round_up(end + kFarAway, kSlabAlign);
+    above = std::min(above, range->begin);
+  }
+  return round_up(2 * kFarAway, kSlabAlign);
 }
 
 uint64_t value_of(const CapturedArgument& argument) {
