@@ -23,6 +23,7 @@
 // bytes.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -49,7 +50,7 @@ class Packer {
   explicit Packer(char* at) : at_(at) {}
 
   void put(uint64_t word) {
-    const auto bytes = static_cast<unsigned>(word == 0 ? 0 : 8 - __builtin_clzll(word) / 8);
+    const unsigned bytes = length_of(word);
     if (lengths_ == nullptr) {
       lengths_ = at_++;
       *lengths_ = static_cast<char>(bytes);
@@ -71,16 +72,53 @@ class Packer {
     }
   }
 
+  // The same, of many; no pair may be begun.
+  void put_words(const uint64_t* words, size_t count) {
+    for (; count >= 2; count -= 2, words += 2) {
+      const uint64_t first = words[0];
+      const uint64_t second = words[1];
+      const size_t first_bytes = length_of(first);
+      const size_t second_bytes = length_of(second);
+      *at_ = static_cast<char>(first_bytes | second_bytes << 4);
+      __builtin_memcpy(at_ + 1, &first, sizeof first);
+      __builtin_memcpy(at_ + 1 + first_bytes, &second, sizeof second);
+      at_ += 1 + (first_bytes + second_bytes);
+    }
+    if (count != 0) put(words[0]);
+  }
+
   char* at() const { return at_; }
 
  private:
+  // Bytes without the zeros at the upper end.
+  static unsigned length_of(uint64_t word) {
+    return (71 - static_cast<unsigned>(std::countl_zero(word))) / 8;
+  }
+
   char* at_;
   char* lengths_ = nullptr;  // of the pair that is begun
 };
 
+// Collects words, so that one function can pack those of every call (leave_call_with_words()).
+class Words {
+ public:
+  explicit Words(uint64_t* at) : at_(at) {}
+
+  void put(uint64_t word) { *at_++ = word; }
+  void put_bytes(const void* from, size_t size) {
+    if (size % 8 != 0) at_[size / 8] = 0;
+    __builtin_memcpy(at_, from, size);
+    at_ += (size + 7) / 8;
+  }
+
+ private:
+  uint64_t* at_;
+};
+
 // ---- arguments ---------------------------------------------------------------------------------
 //
-// Each has words(), how many it has at most, and put(Packer&), which puts them one by one.
+// Each has words(), how many it has at most, and put(), which puts them one by one into a Packer or, where words() is
+// known beforehand, into Words.
 
 // Any scalar or pointer.
 template <class T>
@@ -88,7 +126,7 @@ struct Word {
   T value;
 
   static constexpr size_t words() { return 1; }
-  void put(Packer& to) const {
+  void put(auto& to) const {
     uint64_t word = 0;
     if constexpr (std::is_pointer_v<T>) word = reinterpret_cast<uintptr_t>(value);
     else if constexpr (std::is_floating_point_v<T>) __builtin_memcpy(&word, &value, sizeof value);
@@ -105,7 +143,7 @@ struct Bytes {
   const T& value;
 
   static constexpr size_t words() { return (sizeof(T) + 7) / 8; }
-  void put(Packer& to) const { to.put_bytes(&value, sizeof(T)); }
+  void put(auto& to) const { to.put_bytes(&value, sizeof(T)); }
 };
 template <class T>
 Bytes(const T&) -> Bytes<T>;
@@ -116,7 +154,7 @@ struct Three {
   uint64_t z;
 
   static constexpr size_t words() { return 2; }
-  void put(Packer& to) const {
+  void put(auto& to) const {
     to.put(xy);
     to.put(z & 0xffffffffu);
   }
@@ -129,7 +167,7 @@ struct Out {
   bool valid;
 
   static constexpr size_t words() { return 1; }
-  void put(Packer& to) const {
+  void put(auto& to) const {
     T value{};
     if (valid && pointer != nullptr) __builtin_memcpy(&value, pointer, sizeof value);
     Word<T>{value}.put(to);
@@ -143,7 +181,7 @@ struct Behind {
   bool valid;
 
   static constexpr size_t words() { return (kSize + 7) / 8; }
-  void put(Packer& to) const {
+  void put(auto& to) const {
     if (valid && pointer != nullptr) to.put_bytes(pointer, kSize);
     else
       for (size_t i = 0; i < words(); ++i) to.put(0);
@@ -162,7 +200,7 @@ struct CString {
     kept = length < kMaxString ? length : kMaxString;
   }
   size_t words() const { return 1 + (kept + 7) / 8; }
-  void put(Packer& to) const {
+  void put(auto& to) const {
     to.put(uint64_t{kept} | uint64_t{length - kept} << 32);  // a format::Text
     if (kept != 0) to.put_bytes(text, kept);
   }

@@ -16,24 +16,14 @@ void write_stack(const OpenCall& call, const void* caller, const void* frame);
 // The same, as return addresses from the innermost on. How many there are.
 uint32_t walk_stack(const void* caller, const void* frame, uint64_t* addresses, uint32_t most);
 
-// While it lives, this thread is in a hooked call from there. Calls inside the outermost one do not
-// count. One that was left by a jump is noticed by the next one, which lies further out.
-class CalledFrom {
- public:
-  CalledFrom(const void* caller, const void* frame)
-      : is_outermost_(t_thread.frame == nullptr || frame >= t_thread.frame) {
-    if (!is_outermost_) return;
-    t_thread.caller = caller;
-    t_thread.frame = frame;
-  }
-  ~CalledFrom() {
-    if (is_outermost_) t_thread.frame = nullptr;
-  }
-  CalledFrom(const CalledFrom&) = delete;
-  CalledFrom& operator=(const CalledFrom&) = delete;
-
- private:
-  const bool is_outermost_;
-};
+// From enter_from() until leave_from(), if it said true, this thread is in a hooked call from there. Calls inside the
+// outermost one do not count. One that was left by a jump is noticed by the next one, which lies further out.
+inline bool enter_from(const void* caller, const void* frame) {
+  if (t_thread.frame != nullptr && frame < t_thread.frame) return false;
+  t_thread.caller = caller;
+  t_thread.frame = frame;
+  return true;
+}
+inline void leave_from() { t_thread.frame = nullptr; }
 
 }  // namespace wavetap::record

@@ -70,7 +70,7 @@ struct Thread {
   // just arriving belongs to, plus one ...
   uint32_t target_index;
   void* target;  // ... and the function
-  // Of the outermost hooked call that this thread is in, while calls are watched: see CalledFrom.
+  // Of the outermost hooked call that this thread is in, while calls are watched: see enter_from().
   const void* caller;
   const void* frame;
   // Bounds of the thread's stack; 0: not asked for yet.

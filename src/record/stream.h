@@ -38,21 +38,33 @@ class Stream {
   void commit(void* record, format::Kind kind, uint8_t flags = 0) {
     if (record != cursor_) [[unlikely]]
       return commit_aside(record, kind, flags);
-    const format::RecordHeader header{kind, flags, static_cast<uint16_t>(reserved_ / 8),
+    if (commit_here(record, reserved_, kind, flags)) [[unlikely]]
+      append_aside();
+  }
+
+  // reserve() and, with its final size, commit() where nothing is in the way: null where reserve() would take longer.
+  // Without a call, so that a hook's second half needs no frame.
+  template <class Record>
+  Record* reserve_here(size_t extra) {
+    return static_cast<Record*>(reserve_bytes_here((sizeof(Record) + extra + 7) & ~size_t{7}));
+  }
+  // True if the caller must append_aside() next.
+  [[nodiscard]] bool commit_here(void* record, size_t size, format::Kind kind, uint8_t flags) {
+    const format::RecordHeader header{kind, flags, static_cast<uint16_t>(size / 8),
                                       static_cast<uint32_t>(sequence_)};
     uint64_t word;
     __builtin_memcpy(&word, &header, sizeof word);
     // Pairs with the acquire load of a reader in this or another process: the body is there first.
     __atomic_store_n(static_cast<uint64_t*>(record), word, __ATOMIC_RELEASE);
-    cursor_ += reserved_;
+    cursor_ += size;
     // Others read it at any time (events()); only this thread writes it.
     __atomic_store_n(&sequence_, sequence_ + 1, __ATOMIC_RELAXED);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     reserved_ = 0;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (aside_ready_ != 0) [[unlikely]]
-      append_aside();
+    return aside_ready_ != 0;
   }
+  void append_aside();  // what signal handlers have written meanwhile
 
   bool busy() const { return reserved_ != 0; }
   uint32_t number() const { return number_; }
@@ -77,7 +89,11 @@ class Stream {
 
   void* reserve_bytes(size_t bytes) {
     bytes = (bytes + 7) & ~size_t{7};
-    if (reserved_ != 0) return reserve_slow(bytes);
+    if (void* const here = reserve_bytes_here(bytes)) return here;
+    return reserve_slow(bytes);
+  }
+  void* reserve_bytes_here(size_t bytes) {
+    if (reserved_ != 0) return nullptr;
     // Claimed before the cursor is read: a signal handler that comes in between has finished its
     // own record.
     reserved_ = bytes;
@@ -85,7 +101,7 @@ class Stream {
     char* const at = cursor_;
     if (static_cast<size_t>(end_ - at) >= bytes) return at;
     reserved_ = 0;
-    return reserve_slow(bytes);
+    return nullptr;
   }
   void* reserve_slow(size_t bytes);  // next chunk; counts the loss when there is none
 
@@ -94,7 +110,6 @@ class Stream {
   void* reserve_aside(size_t bytes);
   void shorten_aside(const void* record, size_t bytes);
   void commit_aside(void* record, format::Kind kind, uint8_t flags);
-  void append_aside();
 
   char* cursor_ = nullptr;
   char* end_ = nullptr;

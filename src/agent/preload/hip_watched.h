@@ -115,15 +115,14 @@ struct After<kIndexOf_hipGetDevicePropertiesR0600> : NoteFigures<amd::kHipProper
 // Tells<index>::call(real, arguments...) takes the place of a recorded call.
 template <uint32_t kIndex>
 struct Tells {
-  template <class Real, class... A>
-  static auto call(Real real, const A&... arguments) {
-    return real(arguments...);
-  }
+  static constexpr bool kExists = false;
 };
 
 // Copies that the host may make itself. Of functions that return when the copy is done; others may only have put it into a
 // graph.
 struct CopiesBytes {
+  static constexpr bool kExists = true;
+
   template <class Real, class... Rest>
   static int32_t call(Real real, void* to, void* from, size_t bytes, Rest... rest) {
     const uint64_t number = host_copy_began();
@@ -147,6 +146,8 @@ struct Tells<kIndexOf_hipMemcpyDtoH> : CopiesBytes {};
 bool is_being_captured(void* stream);
 
 struct TakesFromPool {
+  static constexpr bool kExists = true;
+
   template <class Real>
   static int32_t call(Real real, void* out, size_t size, void* stream) {
     return note(real(out, size, stream), out, size, stream);
@@ -172,6 +173,8 @@ struct Tells<kIndexOf_hipMallocFromPoolAsync> : TakesFromPool {};
 // Before the call: another thread may be given the same memory as soon as it is back.
 template <>
 struct Tells<kIndexOf_hipFreeAsync> {
+  static constexpr bool kExists = true;
+
   template <class Real>
   static int32_t call(Real real, void* pointer, void* stream) {
     if (is_told_of_pools() && !is_being_captured(stream)) pool_block_ended(pointer);
@@ -180,6 +183,8 @@ struct Tells<kIndexOf_hipFreeAsync> {
 };
 template <>
 struct Tells<kIndexOf_hipFree> {
+  static constexpr bool kExists = true;
+
   template <class Real>
   static int32_t call(Real real, void* pointer) {
     pool_block_ended(pointer);
