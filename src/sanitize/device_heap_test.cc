@@ -8,7 +8,7 @@
 
 #include "emu/testing/kernel.h"
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::device_heap_test {
 namespace {
 
 using emu::TestKernel;
@@ -111,4 +111,4 @@ TEST(HeapWatch, SeesSizesAndAddressesOfEveryLane) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::device_heap_test

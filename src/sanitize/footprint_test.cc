@@ -5,7 +5,7 @@
 
 #include "emu/testing/kernel.h"
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::footprint_test {
 namespace {
 
 using emu::TestKernel;
@@ -114,4 +114,4 @@ TEST(Footprint, PiecesOfACopyAreOneRange) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::footprint_test

@@ -6,7 +6,7 @@
 #include "emu/testing/kernel.h"
 #include "sanitize/fp_operation.h"
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::fpcheck_test {
 namespace {
 
 using emu::TestKernel;
@@ -96,4 +96,4 @@ TEST(Fpcheck, KnowsTypesByTheNames) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::fpcheck_test

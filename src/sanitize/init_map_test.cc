@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::init_map_test {
 namespace {
 
 TEST(InitMap, KnowsEveryByteThatWasWritten) {
@@ -76,4 +76,4 @@ TEST(InitMap, FindsGapsThatAreLongEnough) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::init_map_test

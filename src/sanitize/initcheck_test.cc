@@ -6,7 +6,7 @@
 #include "emu/testing/kernel.h"
 #include "sanitize/init_map.h"
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::initcheck_test {
 namespace {
 
 using emu::TestKernel;
@@ -274,4 +274,4 @@ TEST(Initcheck, ValuesOfLessThanARegisterAreFollowed) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::initcheck_test

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::kinds_test {
 namespace {
 
 TEST(ToolSet, TakesAListOfNamesAndRefusesOthers) {
@@ -44,4 +44,4 @@ TEST(Kinds, HaveNamesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::kinds_test

@@ -5,7 +5,7 @@
 
 #include "emu/testing/kernel.h"
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::memcheck_test {
 namespace {
 
 using emu::TestKernel;
@@ -155,4 +155,4 @@ TEST(FindingTable, CountsWhatItCannotKeep) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::memcheck_test

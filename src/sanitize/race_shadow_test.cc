@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::race_shadow_test {
 namespace {
 
 constexpr uint32_t kWords = 64;
@@ -111,4 +111,4 @@ TEST(ShadowPage, WhoWaitsForItSleeps) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::race_shadow_test

@@ -9,7 +9,7 @@
 
 #include "emu/testing/kernel.h"
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::racecheck_test {
 namespace {
 
 using emu::TestKernel;
@@ -369,4 +369,4 @@ TEST_F(RacecheckTest, ShadowMemoryIsAtMostTwiceWhatWasTouched) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::racecheck_test

@@ -6,7 +6,7 @@
 #include "emu/testing/kernel.h"
 #include "sanitize/initcheck.h"
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::register_flow_test {
 namespace {
 
 using emu::TestKernel;
@@ -141,4 +141,4 @@ TEST(RegisterFlow, AccumulationRegistersAreRegistersToo) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::register_flow_test

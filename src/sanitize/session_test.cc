@@ -9,7 +9,7 @@
 #include "sanitize/finding_line.h"
 #include "sanitize/fixed_map.h"
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::session_test {
 namespace {
 
 using emu::TestKernel;
@@ -119,4 +119,4 @@ TEST(FixedMap, FindsTheNearestBlock) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::session_test

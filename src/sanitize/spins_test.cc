@@ -6,7 +6,7 @@
 #include "emu/testing/kernel.h"
 #include "sanitize/synccheck.h"
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::spins_test {
 namespace {
 
 using emu::TestKernel;
@@ -69,4 +69,4 @@ TEST(Spins, ACounterThatMovesIsNoWait) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::spins_test

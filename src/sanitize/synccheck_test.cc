@@ -5,7 +5,7 @@
 
 #include "emu/testing/kernel.h"
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::synccheck_test {
 namespace {
 
 using emu::TestKernel;
@@ -91,4 +91,4 @@ TEST(Synccheck, OtherWaysToReadAnotherLane) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::synccheck_test

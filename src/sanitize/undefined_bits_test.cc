@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::undefined_bits_test {
 namespace {
 
 using isa::Op;
@@ -61,4 +61,4 @@ TEST(UndefinedBits, SumsDependOnWhatIsBelow) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::undefined_bits_test

@@ -5,7 +5,7 @@
 
 #include "emu/testing/assembler.h"
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::wait_proof_test {
 namespace {
 
 constexpr amd::GfxTarget kGfx90a{9, 0, 10};
@@ -80,4 +80,4 @@ TEST(WaitProof, DoesNotFollowCallsAndIndexedRegisters) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::wait_proof_test

@@ -6,7 +6,7 @@
 
 #include "emu/testing/kernel.h"
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::wait_states_test {
 namespace {
 
 using emu::TestKernel;
@@ -175,4 +175,4 @@ TEST(WaitStatesTest, OnlyWaysThatAreTakenCount) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::wait_states_test

@@ -8,7 +8,7 @@
 
 #include "emu/testing/kernel.h"
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::waitcheck_test {
 namespace {
 
 using emu::TestKernel;
@@ -194,4 +194,4 @@ TEST_F(WaitcheckTest, ToldOncePerWaveAndLoad) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::waitcheck_test

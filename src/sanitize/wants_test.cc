@@ -18,7 +18,7 @@
 #include "sanitize/wait_states.h"
 #include "sanitize/waitcheck.h"
 
-namespace wavetap::sanitize {
+namespace wavetap::sanitize::wants_test {
 namespace {
 
 constexpr amd::GfxTarget kGfx90a{9, 0, 10};
@@ -41,7 +41,7 @@ class OneAfterTheOther {
  public:
   std::vector<emu::Wants> ask(emu::Watcher& watcher, const std::string& text) {
     program_.emplace(program_of(text));
-    return sanitize::ask(watcher, *program_);
+    return wants_test::ask(watcher, *program_);
   }
 
  private:
@@ -146,4 +146,4 @@ TEST(Wants, SeveralThreadsLowerCode) {
 }
 
 }  // namespace
-}  // namespace wavetap::sanitize
+}  // namespace wavetap::sanitize::wants_test
