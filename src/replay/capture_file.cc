@@ -320,6 +320,8 @@ const std::byte* CaptureFile::page(uint32_t id) const {
 }
 
 std::vector<std::byte> CaptureFile::code_object_bytes(const CapturedCodeObject& object) const {
+  // Without its first page it is no ELF file, and its size, of up to 4 GiB, is only a claim.
+  if (page_id(object.pages, 0) == 0) return {};
   std::vector<std::byte> bytes(object.record.size_bytes);
   for (const format::CapturePageRun& run : object.pages) {
     for (uint32_t i = 0; i < run.count && run.id != 0; ++i) {

@@ -114,6 +114,7 @@ class CaptureFile {
 
   // Page `id` (format/capture.h), valid until the next call; zeros for 0 and for what is not there.
   const std::byte* page(uint32_t id) const;
+  // The object's ELF file; empty when its first page is not there.
   std::vector<std::byte> code_object_bytes(const CapturedCodeObject& object) const;
   // The records that hold them, as they are in the file.
   template <class Visit>

@@ -408,6 +408,20 @@ TEST_P(CapturedMemoryWith, HoldsTheStateBeforeAndGoesBackToIt) {
   EXPECT_EQ((*memory)->lookup({kBase + 5 * kCapturePageBytes}).end, 0u);
 }
 
+// A record of 24 bytes may claim 4 GiB: nothing is made of them unless the file begins with a page.
+TEST(CaptureFile, CodeObjectsThatAreOnlyClaimed) {
+  const format::CaptureFileHeader header = format::make_capture_header();
+  const auto file = CaptureFile::over(std::as_bytes(std::span(&header, 1)), "empty");
+  ASSERT_TRUE(file.ok());
+  CapturedCodeObject object;
+  object.record.size_bytes = 2 * kCapturePageBytes;
+  EXPECT_TRUE((*file)->code_object_bytes(object).empty());
+  object.pages = {{.first_page = 0, .count = 1, .id = 0}, {.first_page = 1, .count = 1, .id = 1}};
+  EXPECT_TRUE((*file)->code_object_bytes(object).empty());
+  object.pages = {{.first_page = 0, .count = 1, .id = 1}};
+  EXPECT_EQ((*file)->code_object_bytes(object).size(), 2 * kCapturePageBytes);
+}
+
 // A descriptor says how many there are, and may say anything.
 TEST(TouchedMemory, OfArgumentsIsNoMoreThanThereCanBe) {
   Capture capture;
