@@ -8,7 +8,7 @@ namespace wavetap::jit {
 // Both sides are built from the same tree, but files can be exchanged one by one.
 uint64_t backend_version() {
   using emu::Wave;
-  const uint64_t parts[] = {5,
+  const uint64_t parts[] = {6,
                             sizeof(Wave),
                             sizeof(isa::Inst),
                             offsetof(Wave, scc),

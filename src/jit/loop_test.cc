@@ -292,6 +292,32 @@ TEST_P(Loop, WhatIsKnownOfAddressesIsThatOfTheLanesThatAreOn) {
               {100000}, [](emu::Wave& wave) { wave.s[30] = 0x208; });
 }
 
+// As in scans: each lane reads what another one has a few places below, and the first have nobody there.
+TEST_P(Loop, LanesThatAreOffReachOutsideOfLds) {
+  expect_same(R"(
+    v_lshlrev_b32 v2, 2, v0
+    s_mov_b32 s6, 4
+  loop:
+    s_sub_u32 s7, 0, s6
+    ds_read_b32 v4, v2
+    v_cmp_le_u32 VCC, s6, v2
+    s_and_saveexec_BITS MASK1, VCC
+    s_cbranch_execz over
+    ADD v7, s7, v2
+    ds_read_b32 v8, v7
+    s_waitcnt 0
+    v_add_f32 v4, v8, v4
+  over:
+    s_or_BITS EXEC, EXEC, MASK1
+    s_waitcnt 0
+    ds_write_b32 v2, v4
+    s_lshl_b32 s6, s6, 1
+    s_cmp_lt_u32 s6, s9
+    s_cbranch_scc1 loop
+    s_endpgm)",
+              {100000, 14, 29, 30, 31}, [](emu::Wave& wave) { wave.s[9] = 0x100; });
+}
+
 // What was known of addresses before a barrier is still known behind it, unless somebody else has
 // changed them: the instruction between, which is done by its handler.
 TEST_P(Loop, AddressesAreKnownBehindBarriers) {

@@ -11,6 +11,8 @@
 // a base modulo 2^32 or 2^64 and a distance of each lane from it, at most `span`, which is less than
 // 2^31. In every group of 16 lanes each is `step` behind the one before, or there is no such number.
 //
+// Facts may be about more lanes than are on. Where addresses do not fit because of those, the others are looked at.
+//
 // What is not computed in the segment is a root. Facts of roots are kept in slots as long as nobody
 // else writes the register; where there is none for the lanes that are on, they are looked at
 // (emit_scan). Slots are in front of the wave's registers (emu/compiler.h), so that a piece of code that
@@ -125,6 +127,10 @@ class FactSlots {
   void end(llvm::Value* now);
   // Registers may have changed in a way nobody followed.
   void forget_all();
+  // Whether something is known of one of these that is about other lanes than those of `exec`. Behind a look at
+  // those it is not, whatever was found.
+  llvm::Value* is_about_others(const std::set<FactRoot>& roots, llvm::Value* exec);
+  void forget(const std::set<FactRoot>& roots);
 
   // What is known of a node, for the lanes of `exec`; `looks` where roots are looked at as needed.
   // Values are good for the rest of the segment.
@@ -151,6 +157,7 @@ class FactSlots {
 
  private:
   llvm::Value* field(size_t slot, unsigned k);
+  size_t slot_of(const FactRoot& root) const;
   llvm::Value* state(size_t offset);
   bool leaves_any() const { return !roots_.empty() || changed_ != ~0u; }
 
@@ -165,9 +172,8 @@ class FactSlots {
   llvm::Value* rows_ = nullptr;
 };
 
-// Looks at the lanes of `exec` and stores the fact: four numbers in the order of Fact. `high` is null
-// for 32 bits.
-void emit_scan(llvm::IRBuilder<>& ir, llvm::Value* low, llvm::Value* high, llvm::Value* exec,
-               llvm::Value* slot, unsigned wave_lanes);
+// Looks at the lanes of `exec`. `high` is null for 32 bits.
+Fact emit_scan(llvm::IRBuilder<>& ir, llvm::Value* low, llvm::Value* high, llvm::Value* exec,
+               unsigned wave_lanes);
 
 }  // namespace wavetap::jit

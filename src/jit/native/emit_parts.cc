@@ -4,6 +4,9 @@
 
 #include "jit/native/scalar_ops.h"
 
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsAArch64.h"
+
 namespace wavetap::jit {
 
 using isa::Inst;
@@ -89,6 +92,27 @@ Value* emit_lane_mask(llvm::IRBuilder<>& ir, Value* bits) {
 #else
   return ir.CreateBitCast(bits, llvm::FixedVectorType::get(ir.getInt1Ty(), lanes));
 #endif
+}
+
+// LLVM's code for a cast shuffles bytes on arm64, and brings the sum over the stack.
+Value* emit_mask_bits(llvm::IRBuilder<>& ir, Value* mask) {
+  const unsigned lanes = llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements();
+#if defined(__aarch64__)
+  if (lanes == 8 || lanes == 16) {
+    std::vector<uint32_t> numbers;
+    for (unsigned i = 0; i < lanes; ++i) numbers.push_back(uint32_t{1} << i);
+    Value* own = llvm::ConstantDataVector::get(ir.getContext(), numbers);
+    Value* set = ir.CreateAnd(ir.CreateSExt(mask, own->getType()), own);
+    Value* sum = nullptr;
+    for (int i = 0; i < static_cast<int>(lanes); i += 4) {
+      Value* quad = ir.CreateShuffleVector(set, {i, i + 1, i + 2, i + 3});
+      sum = sum == nullptr ? quad : ir.CreateOr(sum, quad);
+    }
+    sum = ir.CreateIntrinsic(ir.getInt32Ty(), llvm::Intrinsic::aarch64_neon_uaddv, {sum});
+    return ir.CreateTrunc(sum, ir.getIntNTy(lanes));
+  }
+#endif
+  return ir.CreateBitCast(mask, ir.getIntNTy(lanes));
 }
 
 }  // namespace wavetap::jit

@@ -19,5 +19,7 @@ void emit_handler_call(llvm::IRBuilder<>& ir, llvm::Value* wave, llvm::Value* ha
 
 // Bit i of `bits` for lane i, as LLVM's vectors have it.
 llvm::Value* emit_lane_mask(llvm::IRBuilder<>& ir, llvm::Value* bits);
+// The other way: an integer with as many bits as the mask has lanes.
+llvm::Value* emit_mask_bits(llvm::IRBuilder<>& ir, llvm::Value* mask);
 
 }  // namespace wavetap::jit

@@ -107,6 +107,25 @@ void FactSlots::forget_all() {
     ir_.CreateStore(ir_.getInt64(0), field(slot, 3));
 }
 
+size_t FactSlots::slot_of(const FactRoot& root) const {
+  return static_cast<size_t>(std::find(roots_.begin(), roots_.end(), root) - roots_.begin());
+}
+
+Value* FactSlots::is_about_others(const std::set<FactRoot>& roots, Value* exec) {
+  Value* others = ir_.getInt64(0);
+  for (const FactRoot& root : roots) {
+    Value* lanes = ir_.CreateLoad(ir_.getInt64Ty(), field(slot_of(root), 3));
+    Value* is_none = ir_.CreateICmpEQ(lanes, ir_.getInt64(0));
+    Value* difference = ir_.CreateSelect(is_none, lanes, ir_.CreateXor(lanes, exec));
+    others = ir_.CreateOr(others, difference);
+  }
+  return ir_.CreateICmpNE(others, ir_.getInt64(0));
+}
+
+void FactSlots::forget(const std::set<FactRoot>& roots) {
+  for (const FactRoot& root : roots) ir_.CreateStore(ir_.getInt64(0), field(slot_of(root), 3));
+}
+
 void FactSlots::update(AddressFacts& facts, Reader& reader, Value* exec) {
   struct Changed {
     size_t slot;
@@ -143,29 +162,37 @@ void FactSlots::update(AddressFacts& facts, Reader& reader, Value* exec) {
 
 Fact FactSlots::Reader::read_root(const FactRoot& root, bool looks) {
   llvm::IRBuilder<>& ir = slots_.ir_;
-  const auto at = std::find(slots_.roots_.begin(), slots_.roots_.end(), root);
-  const auto slot = static_cast<size_t>(at - slots_.roots_.begin());
+  const size_t slot = slots_.slot_of(root);
   const auto load = [&](unsigned k) {
     // Whatever is in a slot that is true of no lane, it is a number.
     return ir.CreateFreeze(ir.CreateLoad(ir.getInt64Ty(), slots_.field(slot, k)));
   };
-  if (looks) {
-    llvm::Function* function = ir.GetInsertBlock()->getParent();
-    llvm::BasicBlock* look = llvm::BasicBlock::Create(ir.getContext(), "look_at_lanes", function);
-    llvm::BasicBlock* known = llvm::BasicBlock::Create(ir.getContext(), "known", function);
-    Value* missing = ir.CreateAnd(exec_, ir.CreateNot(load(3)));
-    ir.CreateCondBr(ir.CreateICmpEQ(missing, ir.getInt64(0)), known, look);
-    ir.SetInsertPoint(look);
-    const auto row = [&](uint32_t reg) {
-      return ir.CreateConstGEP1_64(ir.getInt32Ty(), slots_.rows_,
-                                   uint64_t{reg} * slots_.wave_lanes_);
-    };
-    emit_scan(ir, row(root.low), root.is_pair() ? row(root.high) : nullptr, exec_,
-              slots_.field(slot, 0), slots_.wave_lanes_);
-    ir.CreateBr(known);
-    ir.SetInsertPoint(known);
-  }
-  return {load(0), load(1), load(2), load(3)};
+  const Fact kept{load(0), load(1), load(2), load(3)};
+  if (!looks) return kept;
+  llvm::Function* function = ir.GetInsertBlock()->getParent();
+  llvm::BasicBlock* before = ir.GetInsertBlock();
+  llvm::BasicBlock* look = llvm::BasicBlock::Create(ir.getContext(), "look_at_lanes", function);
+  llvm::BasicBlock* known = llvm::BasicBlock::Create(ir.getContext(), "known", function);
+  Value* missing = ir.CreateAnd(exec_, ir.CreateNot(kept.lanes));
+  ir.CreateCondBr(ir.CreateICmpEQ(missing, ir.getInt64(0)), known, look);
+  ir.SetInsertPoint(look);
+  const auto row = [&](uint32_t reg) {
+    return ir.CreateConstGEP1_64(ir.getInt32Ty(), slots_.rows_, uint64_t{reg} * slots_.wave_lanes_);
+  };
+  const Fact found = emit_scan(ir, row(root.low), root.is_pair() ? row(root.high) : nullptr, exec_,
+                               slots_.wave_lanes_);
+  Value* const fields[] = {found.lowest, found.span, found.step, found.lanes};
+  for (unsigned k = 0; k < kFields; ++k) ir.CreateStore(fields[k], slots_.field(slot, k));
+  ir.CreateBr(known);
+  ir.SetInsertPoint(known);
+  const auto either = [&](Value* old, Value* now) {
+    llvm::PHINode* value = ir.CreatePHI(ir.getInt64Ty(), 2);
+    value->addIncoming(old, before);
+    value->addIncoming(now, look);
+    return value;
+  };
+  return {either(kept.lowest, found.lowest), either(kept.span, found.span),
+          either(kept.step, found.step), either(kept.lanes, found.lanes)};
 }
 
 // True of no lane where it does not hold.

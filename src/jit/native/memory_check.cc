@@ -1,6 +1,7 @@
 // The look at a segment's addresses before its first strip: memory_emitter.h.
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <utility>
 
 #include "emu/dispatch.h"
@@ -52,18 +53,25 @@ Value* MemoryEmitter::kept_bits() {
                           ir_.getInt32(~0u));
 }
 
-Value* MemoryEmitter::check(FactSlots::Reader& facts, Value* exec) {
+Value* MemoryEmitter::check(FactSlots::Reader& facts, Value* exec, uint64_t all_lanes) {
   const auto is_half = [](const Access& access) {
     return !access.op.is_store && access.op.part != MemoryOp::Part::kWhole;
   };
   if (std::any_of(accesses_.begin(), accesses_.end(), is_half)) kept_ = kept_bits();
   Value* all = ir_.getTrue();
   for (Group& group : groups_)
-    all = ir_.CreateAnd(all, check_group(group, facts.read(group.address, /*looks=*/true), exec));
+    all = ir_.CreateAnd(
+        all, check_group(group, facts.read(group.address, /*looks=*/true), exec, all_lanes));
   return all;
 }
 
-Value* MemoryEmitter::check_group(Group& group, const Fact& fact, Value* exec) {
+std::set<FactRoot> MemoryEmitter::roots(const AddressFacts& facts) const {
+  std::set<FactRoot> roots;
+  for (const Group& group : groups_) facts.add_roots(group.address, roots);
+  return roots;
+}
+
+Value* MemoryEmitter::check_group(Group& group, const Fact& fact, Value* exec, uint64_t all_lanes) {
   const auto number = [&](int64_t value) { return ir_.getInt64(static_cast<uint64_t>(value)); };
   Value* missing = ir_.CreateAnd(exec, ir_.CreateNot(fact.lanes));
   Value* is_good = ir_.CreateICmpEQ(missing, ir_.getInt64(0));
@@ -75,8 +83,11 @@ Value* MemoryEmitter::check_group(Group& group, const Fact& fact, Value* exec) {
     Value* bytes =
         ir_.CreateZExt(load_field(ir_.getInt32Ty(), offsetof(Wave, lds_bytes)), ir_.getInt64Ty());
     Value* end = ir_.CreateAdd(ir_.CreateAdd(lowest, fact.span), number(group.end));
-    group.host = ir_.CreateAdd(load_field(ir_.getInt64Ty(), offsetof(Wave, lds)),
-                               ir_.CreateAdd(lowest, number(group.begin)));
+    group.origin =
+        ir_.CreateAdd(load_field(ir_.getInt64Ty(), offsetof(Wave, lds)), number(group.begin));
+    // LDS can be read by whoever looks; elsewhere that could be a fault, or change something.
+    Value* others = ir_.CreateAnd(ir_.CreateNot(fact.lanes), ir_.getInt64(all_lanes));
+    if (!group.is_store) group.covers = ir_.CreateICmpEQ(others, ir_.getInt64(0));
     return ir_.CreateAnd(is_good, ir_.CreateICmpULE(end, bytes));
   }
   Value* address = ir_.CreateAdd(lowest, number(group.begin));
@@ -86,8 +97,9 @@ Value* MemoryEmitter::check_group(Group& group, const Fact& fact, Value* exec) {
         is_good, ir_.CreateICmpULE(ir_.CreateAdd(lowest, fact.span), ir_.getInt64(0xffffffff)));
     address = ir_.CreateAdd(address, group.base);
   }
-  group.host = emit_translate(ir_, wave_, address, size, group.is_store, group.index);
-  return ir_.CreateAnd(is_good, ir_.CreateICmpNE(group.host, ir_.getInt64(0)));
+  Value* host = emit_translate(ir_, wave_, address, size, group.is_store, group.index);
+  group.origin = group.is_wide ? host : ir_.CreateSub(host, lowest);
+  return ir_.CreateAnd(is_good, ir_.CreateICmpNE(host, ir_.getInt64(0)));
 }
 
 // --- Steps that are known when strips are written.

@@ -120,10 +120,25 @@ void MemoryEmitter::note_place(const Access& access) {
 Value* MemoryEmitter::has_step(Group& group, uint32_t step) {
   Value*& flag = group.flag[step];
   if (flag == nullptr) {
-    Value* has = ir_.CreateAnd(is_whole_, ir_.CreateICmpEQ(group.step, ir_.getInt64(step)));
+    Value* reads_all = group.covers == nullptr ? is_whole_ : ir_.CreateOr(is_whole_, group.covers);
+    Value* has = ir_.CreateAnd(reads_all, ir_.CreateICmpEQ(group.step, ir_.getInt64(step)));
     flag = ir_.CreateZExt(has, ir_.getInt32Ty());
   }
   return ir_.CreateICmpNE(flag, ir_.getInt32(0));
+}
+
+// What is added to the group's origin. Addresses without an upper half do not wrap: check_group().
+Value* MemoryEmitter::distance(const Group& group, Value* low) {
+  if (!group.is_wide) return low;
+  const bool is_one = low->getType()->isIntegerTy();
+  return ir_.CreateSub(low, is_one ? group.lowest : lanes_->splat(group.lowest));
+}
+// One of `low`. What was loaded for the strip is loaded once more: that is quicker than to take it out.
+Value* MemoryEmitter::lane_of(Value* low, unsigned lane) {
+  auto* load = llvm::dyn_cast<llvm::LoadInst>(low);
+  if (load == nullptr) return ir_.CreateExtractElement(low, uint64_t{lane});
+  return ir_.CreateLoad(ir_.getInt32Ty(),
+                        ir_.CreateConstGEP1_64(ir_.getInt32Ty(), load->getPointerOperand(), lane));
 }
 
 // Of the element of a lane whose address register is `low`, `more` bytes on.
@@ -131,16 +146,16 @@ Value* MemoryEmitter::pointer(const Access& access, Value* low, uint32_t element
   const Group& group = groups_[access.group];
   const int64_t offset = access.offset[element] + more - group.begin;
   Value* base = ir_.CreateIntToPtr(
-      ir_.CreateAdd(group.host, ir_.getInt64(static_cast<uint64_t>(offset))), ir_.getPtrTy());
-  Value* distance = ir_.CreateZExt(ir_.CreateSub(low, group.lowest), ir_.getInt64Ty());
-  return ir_.CreateGEP(ir_.getInt8Ty(), base, distance);
+      ir_.CreateAdd(group.origin, ir_.getInt64(static_cast<uint64_t>(offset))), ir_.getPtrTy());
+  Value* from_origin = ir_.CreateZExt(distance(group, low), ir_.getInt64Ty());
+  return ir_.CreateGEP(ir_.getInt8Ty(), base, from_origin);
 }
 // Before branches, so that all accesses of the strip have it.
 void MemoryEmitter::find_first(Group& group) {
   Value*& first = group.first[low_];
   if (first != nullptr) return;
-  Value* distance = ir_.CreateSub(ir_.CreateExtractElement(low_, uint64_t{0}), group.lowest);
-  first = ir_.CreateAdd(group.host, ir_.CreateZExt(distance, ir_.getInt64Ty()));
+  Value* of_first = distance(group, lane_of(low_, 0));
+  first = ir_.CreateAdd(group.origin, ir_.CreateZExt(of_first, ir_.getInt64Ty()));
 }
 Value* MemoryEmitter::first_pointer(const Access& access, uint32_t element) {
   const Group& group = groups_[access.group];
@@ -236,7 +251,7 @@ std::vector<Value*> MemoryEmitter::load_whole_lanes(const Access& access, uint32
   const unsigned rows = access.op.rows();
   std::vector<std::vector<Value*>> parts(rows);
   const auto whole = [&](unsigned lane, llvm::Type* type) {
-    Value* low = ir_.CreateExtractElement(at, uint64_t{lane});
+    Value* low = lane_of(at, lane);
     return read(type, pointer(access, low, element, 0));
   };
   llvm::Type* pair = llvm::FixedVectorType::get(ir_.getInt64Ty(), 2);
@@ -266,7 +281,7 @@ std::vector<Value*> MemoryEmitter::load_lanes(const Access& access, uint32_t ele
   llvm::Type* type = ir_.getIntNTy(8 * std::min(access.op.bytes, 4u));
   std::vector<Value*> result(access.op.rows(), llvm::PoisonValue::get(lanes_->vector_of(type)));
   for (unsigned lane = 0; lane < lanes_->lanes; ++lane) {
-    Value* low = ir_.CreateExtractElement(at, uint64_t{lane});
+    Value* low = lane_of(at, lane);
     const std::vector<Value*> loaded = load_one(access, pointer(access, low, element, 0));
     for (size_t row = 0; row < result.size(); ++row)
       result[row] = ir_.CreateInsertElement(result[row], loaded[row], uint64_t{lane});
@@ -366,12 +381,11 @@ std::vector<Value*> MemoryEmitter::whole_elements(const Access& access,
 // Lowest lane first: where lanes store to the same place, the highest one's value stays.
 void MemoryEmitter::store_lanes(const Access& access, uint32_t element,
                                 const std::vector<Value*>& rows) {
-  Value* at = addresses(groups_[access.group]);
   const uint32_t bytes = access.op.bytes;
   llvm::Type* type = ir_.getIntNTy(8 * std::min(bytes, 4u));
   const std::vector<Value*> whole = whole_elements(access, rows);
   const auto one = [&](unsigned lane) {
-    Value* low = ir_.CreateExtractElement(at, uint64_t{lane});
+    Value* low = lane_of(low_, lane);
     if (!whole.empty()) {
       Value* own =
           bytes == 16 ? whole[lane] : ir_.CreateExtractElement(whole[lane / 2], uint64_t{lane % 2});

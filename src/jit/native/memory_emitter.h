@@ -8,7 +8,8 @@
 //
 // A pattern: in every group of 16 lanes, each is `step` bytes behind the one before. Then a strip,
 // which is never wider than a group, is one vector of memory, or one element for all of it. Otherwise
-// lanes are done one by one.
+// lanes are done one by one. A strip of which lanes are off is loaded from LDS as a whole where all lanes have the
+// pattern.
 //
 // A segment stores once at most, as its last operation and reads nothing in the same space: lanes of
 // a strip store before those of the next one read. Ordering is the handlers': elements move as whole
@@ -18,6 +19,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "isa/inst.h"
@@ -40,7 +42,10 @@ class MemoryEmitter {
   // is known of its address.
   void add(const isa::Inst& inst, int32_t index, ScalarFile& scalars, AddressFacts& facts);
   // Emits the look at all addresses. The result: they are as the strips need them.
-  llvm::Value* check(FactSlots::Reader& facts, llvm::Value* exec);
+  llvm::Value* check(FactSlots::Reader& facts, llvm::Value* exec, uint64_t all_lanes);
+
+  // What addresses are made from.
+  std::set<FactRoot> roots(const AddressFacts& facts) const;
 
   // Steps that lanes may have: one for each group of instructions with the same address. kAnyStep: whatever
   // they have, strips find out.
@@ -75,8 +80,9 @@ class MemoryEmitter {
     llvm::Value* base;      // scalar part; null: none
     int32_t index;          // of its first instruction
     int64_t begin, end;     // of the bytes that lanes reach from their address on
-    llvm::Value* host{};    // i64: where the host has the byte at `begin` from the lowest address
     llvm::Value* lowest{};  // i32: the lowest address of an active lane, its lower half
+    llvm::Value* origin{};  // i64: where the host has the byte at `begin` of a lane at distance() 0
+    llvm::Value* covers{};  // i1: lanes that are off could be loaded from as well
     llvm::Value* step{};    // i64
     int64_t known_step = kAnyStep;
     // Of the strip, by element size: is it in a row, or the same for all? Not i1, or LLVM compares
@@ -95,8 +101,10 @@ class MemoryEmitter {
 
   const Access& find(const isa::Inst& inst) const;
   llvm::Value* kept_bits();
-  llvm::Value* check_group(Group& group, const Fact& fact, llvm::Value* exec);
+  llvm::Value* check_group(Group& group, const Fact& fact, llvm::Value* exec, uint64_t all_lanes);
   llvm::Value* has_step(Group& group, uint32_t step);
+  llvm::Value* distance(const Group& group, llvm::Value* low);
+  llvm::Value* lane_of(llvm::Value* low, unsigned lane);
   llvm::Value* pointer(const Access& access, llvm::Value* low, uint32_t element, uint32_t more);
   void find_first(Group& group);
   llvm::Value* first_pointer(const Access& access, uint32_t element);

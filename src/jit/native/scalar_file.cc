@@ -71,6 +71,35 @@ void ScalarFile::set_mask(uint32_t at, Value* value, bool wave64) {
   else set32(at, ir_.CreateTrunc(value, ir_.getInt32Ty()));
 }
 
+std::vector<ScalarFile::Recent> ScalarFile::recent() const {
+  std::vector<Recent> all;
+  for (uint32_t at = 0; at < isa::slot::kCount; ++at) {
+    const auto is_wanted = [&](uint32_t slot) {
+      return slot_[slot].value != nullptr &&
+             (slot_[slot].is_dirty || slot == isa::slot::kExecLo || slot == isa::slot::kExecHi);
+    };
+    if (!is_wanted(at)) continue;
+    const bool is_pair = at + 1 < isa::slot::kCount && is_wanted(at + 1) && pair_[at] != nullptr;
+    all.push_back({at, is_pair, is_pair ? pair_[at] : slot_[at].value});
+    if (is_pair) ++at;
+  }
+  return all;
+}
+
+std::vector<Value*> ScalarFile::load(const std::vector<Recent>& recent) {
+  std::vector<Value*> values;
+  for (const Recent& of : recent)
+    values.push_back(ir_.CreateAlignedLoad(of.value->getType(), address(of.at), llvm::Align(4)));
+  return values;
+}
+
+void ScalarFile::take(const Recent& recent) {
+  if (recent.is_pair) set64(recent.at, recent.value);
+  else set32(recent.at, recent.value);
+  slot_[recent.at].is_dirty = false;
+  if (recent.is_pair) slot_[recent.at + 1].is_dirty = false;
+}
+
 void ScalarFile::flush() {
   for (uint32_t at = 0; at < isa::slot::kCount; ++at) {
     Slot& slot = slot_[at];

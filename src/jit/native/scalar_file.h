@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "isa/inst.h"
 
@@ -29,6 +30,18 @@ class ScalarFile {
   // A mask of lanes as 64 bits.
   llvm::Value* mask(uint32_t at, bool wave64);
   void set_mask(uint32_t at, llvm::Value* value, bool wave64);
+
+  // Values that are likely to be read soon: what has changed, and EXEC.
+  struct Recent {
+    uint32_t at;
+    bool is_pair;
+    llvm::Value* value;
+  };
+  std::vector<Recent> recent() const;
+  // The same registers as the wave has them.
+  std::vector<llvm::Value*> load(const std::vector<Recent>& recent);
+  // This is what the wave has.
+  void take(const Recent& recent);
 
   // Writes what has changed to the wave.
   void flush();

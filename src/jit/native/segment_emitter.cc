@@ -58,17 +58,35 @@ void SegmentEmitter::emit(int32_t begin, int32_t end) {
   if (request_.live != nullptr) live_ = &request_.live[changes_exec ? end - 1 : end];
   capture(begin, end);
   find_last_writes();
-  is_full_ = ir_.CreateICmpEQ(exec_, ir_.getInt64(wave64_ ? ~uint64_t{0} : 0xffffffffu));
+  is_full_ = ir_.CreateICmpEQ(exec_, ir_.getInt64(all_lanes()));
   if (may_redo) begin_redo();
   emit_check(has_memory);
   emit_versions();
-  if (!may_redo) return;
+  if (may_redo) emit_join(begin, end);
+}
+
+// What the strips have made is not loaded again behind the segment, but for where handlers did it.
+void SegmentEmitter::emit_join(int32_t begin, int32_t end) {
+  std::vector<ScalarFile::Recent> recent = scalars_.recent();
   scalars_.flush();
-  BasicBlock* join = new_block("join");
-  ir_.CreateBr(join);
-  emit_redo(begin, end, join);
-  ir_.SetInsertPoint(join);
   scalars_.forget();
+  BasicBlock* join = new_block("join");
+  BasicBlock* strips = ir_.GetInsertBlock();
+  ir_.CreateBr(join);
+  BasicBlock* redone = emit_redo(begin, end);
+  std::vector<Value*> loaded;
+  if (redone != nullptr) {
+    loaded = scalars_.load(recent);
+    ir_.CreateBr(join);
+  }
+  ir_.SetInsertPoint(join);
+  for (size_t i = 0; i < loaded.size(); ++i) {
+    llvm::PHINode* value = ir_.CreatePHI(loaded[i]->getType(), 2);
+    value->addIncoming(recent[i].value, strips);
+    value->addIncoming(loaded[i], redone);
+    recent[i].value = value;
+  }
+  for (const ScalarFile::Recent& of : recent) scalars_.take(of);
 }
 
 void SegmentEmitter::capture(int32_t begin, int32_t end) {
@@ -225,8 +243,7 @@ std::map<uint32_t, Value*> SegmentEmitter::emit_strips() {
 }
 
 Value* SegmentEmitter::mask_bits(Value* mask) {
-  Value* bits = ir_.CreateBitCast(mask, ir_.getIntNTy(lanes_.lanes));
-  return ir_.CreateAnd(bits, active_);
+  return ir_.CreateAnd(emit_mask_bits(ir_, mask), active_);
 }
 
 void SegmentEmitter::emit_load(const Operation& operation) {

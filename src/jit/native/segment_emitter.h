@@ -84,7 +84,9 @@ class SegmentEmitter {
   bool is_needed(uint32_t reg) const { return live_ == nullptr || live_->has_row(reg); }
   bool is_needed_mask(uint32_t at) const;
   unsigned choose_lanes() const;
+  uint64_t all_lanes() const { return wave64_ ? ~uint64_t{0} : 0xffffffffu; }
   void emit_check(bool has_memory);
+  llvm::Value* emit_address_check(FactSlots::Reader& reader);
   void emit_versions();
   std::map<uint32_t, llvm::Value*> emit_version();
   std::map<uint32_t, llvm::Value*> emit_strips();
@@ -113,7 +115,8 @@ class SegmentEmitter {
   llvm::Value* are_all_right();
   void emit_stores(llvm::BasicBlock* done);
   void store_rows(llvm::Value* active);
-  void emit_redo(int32_t begin, int32_t end, llvm::BasicBlock* join);
+  void emit_join(int32_t begin, int32_t end);
+  llvm::BasicBlock* emit_redo(int32_t begin, int32_t end);
   void begin_redo();
   void redo_from(llvm::Value* lane, const std::map<uint32_t, llvm::PHINode*>& masks);
   llvm::Value* emit_redo_loop(int32_t begin, int32_t end, llvm::BasicBlock* after,

@@ -1,5 +1,6 @@
 // Handlers take over a segment from the strip at `redo_lane_` on: segment_emitter.h says when.
 #include <cstddef>
+#include <set>
 
 #include "emu/wave.h"
 #include "jit/native/emit_parts.h"
@@ -11,11 +12,36 @@ using llvm::BasicBlock;
 using llvm::Value;
 namespace slot = isa::slot;
 
+// Addresses of lanes that are off may be what does not fit: then those of the others are looked at anew,
+// and the check is made once more.
+Value* SegmentEmitter::emit_address_check(FactSlots::Reader& reader) {
+  const std::set<FactRoot> roots = memory_.roots(facts_);
+  BasicBlock* check = new_block("check");
+  BasicBlock* doubt = new_block("unfit");
+  BasicBlock* again = new_block("again");
+  BasicBlock* checked = new_block("checked");
+  ir_.CreateBr(check);
+  ir_.SetInsertPoint(check);
+  Value* is_good = memory_.check(reader, exec_, all_lanes());
+  BasicBlock* end = ir_.GetInsertBlock();
+  ir_.CreateCondBr(is_good, checked, doubt);
+  ir_.SetInsertPoint(doubt);
+  ir_.CreateCondBr(values_.facts->is_about_others(roots, exec_), again, checked);
+  ir_.SetInsertPoint(again);
+  values_.facts->forget(roots);
+  ir_.CreateBr(check);
+  ir_.SetInsertPoint(checked);
+  llvm::PHINode* result = ir_.CreatePHI(ir_.getInt1Ty(), 2);
+  result->addIncoming(ir_.getTrue(), end);
+  result->addIncoming(ir_.getFalse(), doubt);
+  return result;
+}
+
 // Goes on where all addresses are as strips need them. What is known of registers afterwards is true
 // whoever does the segment.
 void SegmentEmitter::emit_check(bool has_memory) {
   FactSlots::Reader reader(*values_.facts, facts_, exec_);
-  Value* is_good = has_memory ? memory_.check(reader, exec_) : nullptr;
+  Value* is_good = has_memory ? emit_address_check(reader) : nullptr;
   values_.facts->update(facts_, reader, exec_);
   if (!has_memory) return;
   BasicBlock* good = new_block("addresses");
@@ -45,10 +71,11 @@ void SegmentEmitter::redo_from(Value* lane, const std::map<uint32_t, llvm::PHINo
   }
 }
 
-void SegmentEmitter::emit_redo(int32_t begin, int32_t end, BasicBlock* join) {
+// The block where handlers have done it; null: they never have to.
+BasicBlock* SegmentEmitter::emit_redo(int32_t begin, int32_t end) {
   if (redo_lane_->getNumIncomingValues() == 0) {
     redo_->eraseFromParent();
-    return;
+    return nullptr;
   }
   ir_.SetInsertPoint(redo_);
   const auto mask_at = [&](uint32_t at) {
@@ -78,7 +105,7 @@ void SegmentEmitter::emit_redo(int32_t begin, int32_t end, BasicBlock* join) {
   ir_.SetInsertPoint(after);
   if (!done_mask_.contains(slot::kExecLo)) store(slot::kExecLo, exec_);
   for (const auto& [at, bits] : redo_mask_) store(at, ir_.CreateOr(load(at), bits));
-  ir_.CreateBr(join);
+  return after;
 }
 
 // Goes to `stopped` when a handler has stopped the wave; the result is how many instructions of the
