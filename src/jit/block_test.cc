@@ -4,7 +4,7 @@
 
 #include "jit/testing.h"
 
-namespace wavetap::jit {
+namespace wavetap::jit::block_test {
 namespace {
 
 using emu::Configuration;
@@ -192,4 +192,4 @@ TEST(BlockPair, BothHalvesReadBeforeEitherWrites) {
 }
 
 }  // namespace
-}  // namespace wavetap::jit
+}  // namespace wavetap::jit::block_test

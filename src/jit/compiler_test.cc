@@ -10,7 +10,7 @@
 #include "emu/testing/kernel.h"
 #include "jit/verify.h"
 
-namespace wavetap::jit {
+namespace wavetap::jit::compiler_test {
 namespace {
 
 using emu::TestKernel;
@@ -192,4 +192,4 @@ TEST_F(CompilerTest, WithoutItsLibraryEverythingIsInterpreted) {
 }
 
 }  // namespace
-}  // namespace wavetap::jit
+}  // namespace wavetap::jit::compiler_test

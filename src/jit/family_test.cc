@@ -16,7 +16,7 @@
 #include "jit/native/vector_ops.h"
 #include "jit/testing.h"
 
-namespace wavetap::jit {
+namespace wavetap::jit::family_test {
 namespace {
 
 using emu::Configuration;
@@ -331,4 +331,4 @@ TEST_P(Families, ExportsAndPairs) {
 }
 
 }  // namespace
-}  // namespace wavetap::jit
+}  // namespace wavetap::jit::family_test

@@ -9,7 +9,7 @@
 #include "emu/testing/assembler.h"
 #include "emu/testing/targets.h"
 
-namespace wavetap::jit {
+namespace wavetap::jit::liveness_test {
 namespace {
 
 class Code {
@@ -163,4 +163,4 @@ TEST(Liveness, WhatIsNotUnderstoodNeedsEverything) {
 }
 
 }  // namespace
-}  // namespace wavetap::jit
+}  // namespace wavetap::jit::liveness_test

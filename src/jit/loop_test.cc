@@ -5,7 +5,7 @@
 
 #include "jit/testing.h"
 
-namespace wavetap::jit {
+namespace wavetap::jit::loop_test {
 namespace {
 
 using emu::Configuration;
@@ -392,4 +392,4 @@ TEST_P(Loop, TurnsEndBeforeLdsIsOverwritten) {
 }
 
 }  // namespace
-}  // namespace wavetap::jit
+}  // namespace wavetap::jit::loop_test

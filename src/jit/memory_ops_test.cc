@@ -4,7 +4,7 @@
 
 #include "jit/testing.h"
 
-namespace wavetap::jit {
+namespace wavetap::jit::memory_ops_test {
 namespace {
 
 using emu::Configuration;
@@ -304,4 +304,4 @@ TEST_P(MemoryOps, ScalarLoadsAreTheHandlers) {
 }
 
 }  // namespace
-}  // namespace wavetap::jit
+}  // namespace wavetap::jit::memory_ops_test

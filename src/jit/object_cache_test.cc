@@ -15,7 +15,7 @@
 #include "jit/block_key.h"
 #include "jit/compiler.h"
 
-namespace wavetap::jit {
+namespace wavetap::jit::object_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -181,4 +181,4 @@ TEST(BlockKeys, DependOnEverything) {
 }
 
 }  // namespace
-}  // namespace wavetap::jit
+}  // namespace wavetap::jit::object_cache_test

@@ -6,7 +6,7 @@
 #include "jit/testing.h"
 #include "jit/vop_variants.h"
 
-namespace wavetap::jit {
+namespace wavetap::jit::random_test {
 namespace {
 
 using emu::VopEncoding;
@@ -285,4 +285,4 @@ TEST_P(RandomBlocks, DoNotDependOnRegistersThatAreSaidToBeDead) {
 }
 
 }  // namespace
-}  // namespace wavetap::jit
+}  // namespace wavetap::jit::random_test

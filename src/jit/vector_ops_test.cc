@@ -13,7 +13,7 @@
 #include "jit/testing.h"
 #include "jit/vop_variants.h"
 
-namespace wavetap::jit {
+namespace wavetap::jit::vector_ops_test {
 namespace {
 
 using emu::Configuration;
@@ -101,4 +101,4 @@ TEST_P(VectorOps, AreTheHandlers) {
 }
 
 }  // namespace
-}  // namespace wavetap::jit
+}  // namespace wavetap::jit::vector_ops_test
