@@ -22,7 +22,7 @@
 #include "emu/wave.h"
 #include "emu/workgroup.h"
 
-namespace wavetap::emu {
+namespace wavetap::emu::watch_test {
 namespace {
 
 // Writes down everything it is told as short lines. For one thread.
@@ -658,4 +658,4 @@ TEST(Watch, LivesWithARowOfSlicesThatIsAbandonedInTheMiddleOfACallback) {
 }
 
 }  // namespace
-}  // namespace wavetap::emu
+}  // namespace wavetap::emu::watch_test

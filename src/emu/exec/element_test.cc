@@ -8,7 +8,7 @@
 #include <cstring>
 #include <thread>
 
-namespace wavetap::emu {
+namespace wavetap::emu::element_test {
 namespace {
 
 constexpr int kLanes = 64;
@@ -110,4 +110,4 @@ TEST(Element, LiesAtAnyAddress) {
 }
 
 }  // namespace
-}  // namespace wavetap::emu
+}  // namespace wavetap::emu::element_test

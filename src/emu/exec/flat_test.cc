@@ -8,7 +8,7 @@
 
 #include "emu/testing/mem_reference.h"
 
-namespace wavetap::emu {
+namespace wavetap::emu::flat_test {
 namespace {
 
 using isa::OperandKind;
@@ -815,4 +815,4 @@ TEST(Counters, OfGlobalScratchAndFlatAccesses) {
 }
 
 }  // namespace
-}  // namespace wavetap::emu
+}  // namespace wavetap::emu::flat_test

@@ -11,7 +11,7 @@
 #include "emu/exec/image_resource.h"
 #include "emu/testing/machine.h"
 
-namespace wavetap::emu {
+namespace wavetap::emu::image_test {
 namespace {
 
 constexpr uint64_t kData = TestMachine::kData;
@@ -648,4 +648,4 @@ TEST(Image, AnImageThatIsNotMappedFaults) {
 }
 
 }  // namespace
-}  // namespace wavetap::emu
+}  // namespace wavetap::emu::image_test

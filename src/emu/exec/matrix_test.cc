@@ -10,7 +10,7 @@
 #include "emu/testing/machine.h"
 #include "emu/testing/sweep.h"
 
-namespace wavetap::emu {
+namespace wavetap::emu::matrix_test {
 namespace {
 
 // --- What a name says: v_mfma_f32_32x32x4bf16_1k, v_mfma_f32_16x16x32_fp8_bf8, v_smfmac_…,
@@ -538,4 +538,4 @@ TEST(Accumulators, MoveToAndFroUnderExec) {
 }
 
 }  // namespace
-}  // namespace wavetap::emu
+}  // namespace wavetap::emu::matrix_test

@@ -7,7 +7,7 @@
 
 #include "emu/testing/sweep.h"
 
-namespace wavetap::emu {
+namespace wavetap::emu::memory_coverage_test {
 namespace {
 
 // Without semantics on purpose, with the reason.
@@ -112,4 +112,4 @@ TEST(MemoryCoverage, EveryOperationIsFoundBySomeSweep) {
 }
 
 }  // namespace
-}  // namespace wavetap::emu
+}  // namespace wavetap::emu::memory_coverage_test

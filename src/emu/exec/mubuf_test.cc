@@ -7,7 +7,7 @@
 #include "emu/exec/buffer_format.h"
 #include "emu/testing/mem_reference.h"
 
-namespace wavetap::emu {
+namespace wavetap::emu::mubuf_test {
 namespace {
 
 constexpr uint64_t kData = TestMachine::kData;
@@ -529,4 +529,4 @@ TEST(Mubuf, FormatLoadsFollowTheResource) {
 }
 
 }  // namespace
-}  // namespace wavetap::emu
+}  // namespace wavetap::emu::mubuf_test

@@ -15,7 +15,7 @@
 #include "emu/testing/mem_reference.h"
 #include "emu/testing/sweep.h"
 
-namespace wavetap::emu {
+namespace wavetap::emu::note_access_test {
 namespace {
 
 // What is announced, kept.
@@ -591,4 +591,4 @@ TEST_F(NoteAccess, RegistersHoldWhatMoved) {
 }
 
 }  // namespace
-}  // namespace wavetap::emu
+}  // namespace wavetap::emu::note_access_test

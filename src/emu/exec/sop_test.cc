@@ -12,7 +12,7 @@
 #include "emu/testing/machine.h"
 #include "emu/testing/targets.h"
 
-namespace wavetap::emu {
+namespace wavetap::emu::sop_test {
 namespace {
 
 const uint32_t kEdges32[] = {0,          1,          2,          3,          15,         16,
@@ -463,4 +463,4 @@ TEST(ScalarArithmeticGfx10, NullReadsAsZeroAndSwallowsWrites) {
 }
 
 }  // namespace
-}  // namespace wavetap::emu
+}  // namespace wavetap::emu::sop_test

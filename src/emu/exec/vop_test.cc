@@ -10,6 +10,8 @@ namespace wavetap::emu {
 inline namespace baseline {
 const VopTables& vop_tables();
 }
+
+namespace vop_test {
 namespace {
 
 const std::vector<Shape>& vop_shapes() {
@@ -374,4 +376,5 @@ TEST_P(EveryVop, HasAHandlerForAllButTheGraphicsOperations) {
 }
 
 }  // namespace
+}  // namespace vop_test
 }  // namespace wavetap::emu
