@@ -143,6 +143,8 @@ std::vector<std::byte> Host::compile(llvm::Module& module) {
   {
     llvm::raw_svector_ostream out(object);
     llvm::legacy::PassManager passes;
+    // What the slice has left is kept on the stack as it is written down; registers do.
+    passes.add(llvm::createSROAPass());
     passes.add(llvm::createEarlyCSEPass());
     const bool failed = machine_->target->addPassesToEmitFile(
         passes, out, nullptr, llvm::CodeGenFileType::ObjectFile, /*DisableVerify=*/true);
