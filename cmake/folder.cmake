@@ -26,6 +26,10 @@ add_library(wt_flags INTERFACE)
 target_include_directories(wt_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_compile_options(wt_flags INTERFACE -Wall -Wextra -Wshadow -Wno-unused-parameter
   $<$<BOOL:${WT_WERROR}>:-Werror>)
+# A unit of many files needs a gigabyte or more anyway, and gcc would go through all of it for garbage again and again.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(wt_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=1048576>)
+endif()
 # gcc 13 and newer take references into what outlives a call, and scratch space that a callee is lent, for dangling.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
   target_compile_options(wt_flags INTERFACE -Wno-dangling-pointer $<$<COMPILE_LANGUAGE:CXX>:-Wno-dangling-reference>)
