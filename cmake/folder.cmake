@@ -14,12 +14,13 @@
 # the loops over events; where that is not the whole folder, they are the target wt_NAME_fast.
 # APART: patterns of files that a library of ours takes without the rest of the folder;
 # ALONE: of files that are heavy or have options of their own and gain nothing from company (WT_UNITY below);
-# TESTS_ALONE: of tests whose helpers have the names of other tests' helpers.
+# TESTS_ALONE: of tests that are heavy, or whose helpers have the names of other tests' helpers.
 #
 # WT_UNITY, on in what `make` builds: the files of a folder are compiled up to twenty-four at a time, its tests eight at
 # a time (GoogleTest's headers alone take two seconds). Most of a small file's time goes into the headers it includes, so
 # a build from nothing is shorter; a change to one file takes its neighbours along, which is why a developer's own build
-# folder has it off. Names in the unnamed namespaces of one folder must therefore differ.
+# folder has it off. Names in the unnamed namespaces of one folder must therefore differ; a test whose helpers have the names of
+# others' has a namespace with the name of its file.
 set(WT_UNITY_FILES 24)
 set(WT_UNITY_TESTS 8)
 add_library(wt_flags INTERFACE)
