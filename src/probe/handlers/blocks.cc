@@ -94,16 +94,16 @@ struct alignas(64) Block {
 
 uint64_t count_lanes(uint64_t mask) { return static_cast<uint64_t>(__builtin_popcountll(mask)); }
 
-struct Dispatch {
-  explicit Dispatch(const wavetap_dispatch&) {}
+struct BlockDispatch {
+  explicit BlockDispatch(const wavetap_dispatch&) {}
   BySite<Block> blocks;
 
-  void add(struct Strand& strand);
+  void add(struct BlockStrand& strand);
   void report(JsonText& json, const wavetap_dispatch&, const wavetap_host&);
 };
 
-struct Strand {
-  explicit Strand(const Dispatch&) {}
+struct BlockStrand {
+  explicit BlockStrand(const BlockDispatch&) {}
 
   void block(const wavetap_block& event) {
     Block& block = blocks.at(*event.at.code, event.at.site);
@@ -133,7 +133,7 @@ struct Strand {
   BySite<Block> blocks;
 };
 
-void Dispatch::add(Strand& strand) {
+void BlockDispatch::add(BlockStrand& strand) {
   strand.blocks.for_each([&](const wavetap_code& code, uint32_t site, Block& theirs) {
     for (Edge& edge : theirs.recent) theirs.add_recent(edge);
     if (theirs.count == 0) return;
@@ -146,7 +146,7 @@ void Dispatch::add(Strand& strand) {
   });
 }
 
-void Dispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_host&) {
+void BlockDispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_host&) {
   const auto begin_table = [&](const char* name, std::initializer_list<const char*> columns) {
     json.key(name).begin_object().key("columns").begin_array();
     for (const char* column : columns) json.text(column);
@@ -186,7 +186,7 @@ void Dispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_hos
 }  // namespace
 
 const wavetap_handler* open_blocks(const wavetap_host* host, const char*) {
-  return HandlerOf<Dispatch, Strand>::open(host, "blocks", WAVETAP_BLOCKS | WAVETAP_SUMS);
+  return HandlerOf<BlockDispatch, BlockStrand>::open(host, "blocks", WAVETAP_BLOCKS | WAVETAP_SUMS);
 }
 
 }  // namespace wavetap::probe

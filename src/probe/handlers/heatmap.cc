@@ -76,19 +76,19 @@ class PageTable {
   Touches* last_ = nullptr;
 };
 
-struct Dispatch {
-  explicit Dispatch(const wavetap_dispatch& described)
+struct HeatmapDispatch {
+  explicit HeatmapDispatch(const wavetap_dispatch& described)
       : groups_per_part((std::max<uint64_t>(described.workgroup_count, 1) + kTimeParts - 1) /
                         kTimeParts) {}
   uint64_t groups_per_part;
   PageTable pages;
 
-  void add(struct Strand& strand);
+  void add(struct HeatmapStrand& strand);
   void report(JsonText& json, const wavetap_dispatch& described, const wavetap_host& host);
 };
 
-struct Strand {
-  explicit Strand(const Dispatch& of) : groups_per_part(of.groups_per_part) {}
+struct HeatmapStrand {
+  explicit HeatmapStrand(const HeatmapDispatch& of) : groups_per_part(of.groups_per_part) {}
 
   void memory(const wavetap_memory& event) {
     if (event.space != WAVETAP_GLOBAL) return;
@@ -104,7 +104,7 @@ struct Strand {
   PageTable pages;
 };
 
-void Dispatch::add(Strand& strand) {
+void HeatmapDispatch::add(HeatmapStrand& strand) {
   strand.pages.for_each([&](uint64_t page, uint32_t part, const Touches& touches) {
     pages.at(page, part).add(touches);
   });
@@ -119,7 +119,8 @@ struct Buffer {
   std::map<std::pair<uint64_t, uint32_t>, Touches> cells;  // by page from its begin, and time
 };
 
-void Dispatch::report(JsonText& json, const wavetap_dispatch& described, const wavetap_host& host) {
+void HeatmapDispatch::report(JsonText& json, const wavetap_dispatch& described,
+                             const wavetap_host& host) {
   std::map<uint64_t, Buffer> buffers;  // by address
   pages.for_each([&](uint64_t page, uint32_t part, const Touches& touches) {
     const uint64_t address = page << kPageShift;
@@ -165,7 +166,7 @@ void Dispatch::report(JsonText& json, const wavetap_dispatch& described, const w
 }  // namespace
 
 const wavetap_handler* open_heatmap(const wavetap_host* host, const char*) {
-  return HandlerOf<Dispatch, Strand>::open(host, "heatmap", WAVETAP_MEMORY);
+  return HandlerOf<HeatmapDispatch, HeatmapStrand>::open(host, "heatmap", WAVETAP_MEMORY);
 }
 
 }  // namespace wavetap::probe

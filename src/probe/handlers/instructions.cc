@@ -15,16 +15,16 @@ struct Entries {
   uint64_t lanes = 0;
 };
 
-struct Dispatch {
-  explicit Dispatch(const wavetap_dispatch&) {}
+struct InstructionDispatch {
+  explicit InstructionDispatch(const wavetap_dispatch&) {}
   BySite<Entries> sites;
 
-  void add(struct Strand& strand);
+  void add(struct InstructionStrand& strand);
   void report(JsonText& json, const wavetap_dispatch&, const wavetap_host&);
 };
 
-struct Strand {
-  explicit Strand(const Dispatch&) {}
+struct InstructionStrand {
+  explicit InstructionStrand(const InstructionDispatch&) {}
 
   void block(const wavetap_block& event) {
     Entries& entries = blocks.at(*event.at.code, event.at.site);
@@ -55,7 +55,7 @@ struct Strand {
   BySite<Entries> not_reached;
 };
 
-void Dispatch::add(Strand& strand) {
+void InstructionDispatch::add(InstructionStrand& strand) {
   strand.blocks.for_each([&](const wavetap_code& code, uint32_t block, const Entries& entries) {
     if (entries.count == 0) return;
     for (uint32_t site = block; site < code.sites[block].block_end; ++site) {
@@ -73,7 +73,7 @@ void Dispatch::add(Strand& strand) {
   });
 }
 
-void Dispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_host&) {
+void InstructionDispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_host&) {
   json.begin_object().key("columns").begin_array();
   for (const char* name : {"code", "site", "count", "lanes"}) json.text(name);
   json.end_array().key("rows").begin_array();
@@ -88,8 +88,8 @@ void Dispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_hos
 }  // namespace
 
 const wavetap_handler* open_instructions(const wavetap_host* host, const char*) {
-  return HandlerOf<Dispatch, Strand>::open(host, "instructions",
-                                           WAVETAP_BLOCKS | WAVETAP_WAVES | WAVETAP_SUMS);
+  return HandlerOf<InstructionDispatch, InstructionStrand>::open(
+      host, "instructions", WAVETAP_BLOCKS | WAVETAP_WAVES | WAVETAP_SUMS);
 }
 
 }  // namespace wavetap::probe

@@ -16,16 +16,16 @@ struct Time {
   uint64_t most = 0;
 };
 
-struct Dispatch {
-  explicit Dispatch(const wavetap_dispatch&) {}
+struct LatencyDispatch {
+  explicit LatencyDispatch(const wavetap_dispatch&) {}
   BySite<Time> blocks;
 
-  void add(struct Strand& strand);
+  void add(struct LatencyStrand& strand);
   void report(JsonText& json, const wavetap_dispatch&, const wavetap_host&);
 };
 
-struct Strand {
-  explicit Strand(const Dispatch&) {}
+struct LatencyStrand {
+  explicit LatencyStrand(const LatencyDispatch&) {}
 
   void block(const wavetap_block& event) { ++blocks.at(*event.at.code, event.at.site).count; }
   void sum(const wavetap_sum& sum) {
@@ -40,7 +40,7 @@ struct Strand {
   BySite<Time> blocks;
 };
 
-void Dispatch::add(Strand& strand) {
+void LatencyDispatch::add(LatencyStrand& strand) {
   strand.blocks.for_each([&](const wavetap_code& code, uint32_t site, const Time& theirs) {
     if (theirs.count == 0) return;
     Time& ours = blocks.at(code, site);
@@ -51,7 +51,7 @@ void Dispatch::add(Strand& strand) {
   });
 }
 
-void Dispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_host&) {
+void LatencyDispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_host&) {
   json.begin_object().key("columns").begin_array();
   for (const char* name : {"code", "block", "end", "count", "lanes", "ticks", "most"})
     json.text(name);
@@ -67,8 +67,8 @@ void Dispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_hos
 }  // namespace
 
 const wavetap_handler* open_latency(const wavetap_host* host, const char*) {
-  return HandlerOf<Dispatch, Strand>::open(host, "latency",
-                                           WAVETAP_BLOCKS | WAVETAP_SUMS | WAVETAP_TICKS);
+  return HandlerOf<LatencyDispatch, LatencyStrand>::open(
+      host, "latency", WAVETAP_BLOCKS | WAVETAP_SUMS | WAVETAP_TICKS);
 }
 
 }  // namespace wavetap::probe

@@ -171,18 +171,18 @@ bool has_one_step(const uint64_t* address, uint64_t count, uint64_t step) {
   return differs == 0;
 }
 
-struct Dispatch {
-  explicit Dispatch(const wavetap_dispatch& described)
+struct MemoryDispatch {
+  explicit MemoryDispatch(const wavetap_dispatch& described)
       : line_shift(static_cast<uint32_t>(std::countr_zero(std::max(described.line_bytes, 1u)))) {}
   uint32_t line_shift;
   Rows rows;
 
-  void add(struct Strand& strand);
+  void add(struct MemoryStrand& strand);
   void report(JsonText& json, const wavetap_dispatch& described, const wavetap_host&);
 };
 
-struct Strand {
-  explicit Strand(const Dispatch& of) : line_shift(of.line_shift) {}
+struct MemoryStrand {
+  explicit MemoryStrand(const MemoryDispatch& of) : line_shift(of.line_shift) {}
 
   void memory(const wavetap_memory& event) {
     Row& row = rows.of(*event.at.code, event.at.site, Kind(event));
@@ -355,7 +355,7 @@ struct Strand {
   std::vector<Touch> table = std::vector<Touch>(kReuseSlots);
 };
 
-void Dispatch::add(Strand& strand) {
+void MemoryDispatch::add(MemoryStrand& strand) {
   strand.rows.for_each([&](const wavetap_code& code, uint32_t site, Row& row) {
     rows.of(code, site, row.kind).add(row);
   });
@@ -387,7 +387,8 @@ constexpr Column kColumns[] = {
     {"first_touches", &Row::first_touches},
 };
 
-void Dispatch::report(JsonText& json, const wavetap_dispatch& described, const wavetap_host&) {
+void MemoryDispatch::report(JsonText& json, const wavetap_dispatch& described,
+                            const wavetap_host&) {
   json.begin_object().key("line_bytes").number(described.line_bytes);
   json.key("lds_banks").number(described.lds_banks);
   json.key("columns").begin_array();
@@ -418,7 +419,8 @@ void Dispatch::report(JsonText& json, const wavetap_dispatch& described, const w
 }  // namespace
 
 const wavetap_handler* open_memory(const wavetap_host* host, const char*) {
-  return HandlerOf<Dispatch, Strand>::open(host, "memory", WAVETAP_MEMORY | WAVETAP_LDS_COST);
+  return HandlerOf<MemoryDispatch, MemoryStrand>::open(host, "memory",
+                                                       WAVETAP_MEMORY | WAVETAP_LDS_COST);
 }
 
 }  // namespace wavetap::probe

@@ -71,7 +71,7 @@ double from_half(uint16_t bits) {
   return sign * std::ldexp(1024 + fraction, exponent - 25);
 }
 
-struct Row {
+struct ValueRow {
   uint8_t space = 0;
   uint8_t access = 0;
   uint32_t element_bytes = 0;  // 0: nothing yet
@@ -91,7 +91,7 @@ struct Row {
     if (!has_piece) first_piece = bits, has_piece = true;
     varies |= bits != first_piece;
   }
-  void add(const Row& other) {
+  void add(const ValueRow& other) {
     count += other.count, executions += other.executions, uniform += other.uniform;
     zeros += other.zeros, unknown += other.unknown;
     if (other.has_piece) {
@@ -104,7 +104,7 @@ struct Row {
   void add_element(const unsigned char* bytes, uint32_t size);
 };
 
-void Row::add_element(const unsigned char* bytes, uint32_t size) {
+void ValueRow::add_element(const unsigned char* bytes, uint32_t size) {
   ++count;
   if (size < 4) {
     uint16_t bits = 0;
@@ -130,24 +130,24 @@ void Row::add_element(const unsigned char* bytes, uint32_t size) {
 }
 
 // An instruction makes accesses of one kind nearly always; a flat one of two spaces shares a row.
-struct Dispatch {
-  explicit Dispatch(const wavetap_dispatch& described) {
+struct ValueDispatch {
+  explicit ValueDispatch(const wavetap_dispatch& described) {
     const uint32_t bytes = std::min(described.kernarg_bytes, kMostArgumentBytes);
     const auto* from = static_cast<const unsigned char*>(described.kernarg);
     if (from != nullptr) arguments.assign(from, from + bytes);
   }
   std::vector<unsigned char> arguments;
-  BySite<Row> rows;
+  BySite<ValueRow> rows;
 
-  void add(struct Strand& strand);
+  void add(struct ValueStrand& strand);
   void report(JsonText& json, const wavetap_dispatch&, const wavetap_host&);
 };
 
-struct Strand {
-  explicit Strand(const Dispatch&) {}
+struct ValueStrand {
+  explicit ValueStrand(const ValueDispatch&) {}
 
   void memory(const wavetap_memory& event) {
-    Row& row = rows.at(*event.at.code, event.at.site);
+    ValueRow& row = rows.at(*event.at.code, event.at.site);
     row.space = event.space;
     row.access = event.access;
     row.element_bytes = event.element_bytes;
@@ -168,13 +168,13 @@ struct Strand {
     row.uniform += uniform && first != nullptr;
   }
 
-  BySite<Row> rows;
+  BySite<ValueRow> rows;
 };
 
-void Dispatch::add(Strand& strand) {
-  strand.rows.for_each([&](const wavetap_code& code, uint32_t site, const Row& row) {
+void ValueDispatch::add(ValueStrand& strand) {
+  strand.rows.for_each([&](const wavetap_code& code, uint32_t site, const ValueRow& row) {
     if (row.executions == 0) return;
-    Row& sum = rows.at(code, site);
+    ValueRow& sum = rows.at(code, site);
     sum.space = row.space, sum.access = row.access, sum.element_bytes = row.element_bytes;
     sum.add(row);
   });
@@ -189,7 +189,7 @@ void report_range(JsonText& json, const FloatRange& range) {
   json.end_array();
 }
 
-void Dispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_host&) {
+void ValueDispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_host&) {
   json.begin_object().key("arguments");
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string hex;
@@ -200,7 +200,7 @@ void Dispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_hos
         "zeros", "unknown", "constant", "unsigned", "signed", "f16", "f32", "f64"})
     json.text(name);
   json.end_array().key("rows").begin_array();
-  rows.for_each([&](const wavetap_code& code, uint32_t site, const Row& row) {
+  rows.for_each([&](const wavetap_code& code, uint32_t site, const ValueRow& row) {
     if (row.executions == 0) return;
     json.begin_array().number(code.id).number(site).number(row.space).number(row.access);
     json.number(row.element_bytes).number(row.count).number(row.executions).number(row.uniform);
@@ -222,7 +222,7 @@ void Dispatch::report(JsonText& json, const wavetap_dispatch&, const wavetap_hos
 }  // namespace
 
 const wavetap_handler* open_values(const wavetap_host* host, const char*) {
-  return HandlerOf<Dispatch, Strand>::open(host, "values", WAVETAP_VALUES);
+  return HandlerOf<ValueDispatch, ValueStrand>::open(host, "values", WAVETAP_VALUES);
 }
 
 }  // namespace wavetap::probe
