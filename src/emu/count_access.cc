@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kLineBytes = 64;
 
 template <class F>
-void for_each_lane(uint64_t mask, F&& f) {
+void for_each_bit(uint64_t mask, F&& f) {
   for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
 }
 
@@ -22,7 +22,7 @@ bool is_vector_global(const MemoryAccess& access) {
 // Writes the lines under an access's elements to `lines`; returns where they end. Elements are of 16
 // bytes at most.
 uint64_t* put_lines(const MemoryAccess& access, uint64_t* lines) {
-  for_each_lane(access.mask, [&](int lane) {
+  for_each_bit(access.mask, [&](int lane) {
     const uint64_t first = access.address[lane] / kLineBytes;
     const uint64_t last = (access.address[lane] + access.size_bytes - 1) / kLineBytes;
     *lines++ = first;

@@ -119,13 +119,21 @@ void store2(Wave& wave, const Inst& inst) {
     store_lds<T, L>(wave, at[i], wave.exec(), data_rows(wave, inst.src[i]));
 }
 
-// --- Atomics.
+// --- Atomics. Lane by lane, which gains nothing from code for each width of a wave.
+
+constexpr size_t kMostLanes = 64;
+
+[[gnu::noinline]] void lane_addresses(Wave& wave, const Inst& inst, uint32_t offset, uint32_t* at) {
+  if (wave.lanes == 64) lane_addresses<64>(wave, inst, offset, at);
+  else lane_addresses<32>(wave, inst, offset, at);
+}
 
 // Updates one element for each active lane, lowest lane first. `result` may be null.
-template <class A, int L>
+template <class A>
 void update(Wave& wave, const uint32_t* at, const uint32_t* data, const uint32_t* data2,
             uint32_t* result) {
   using U = typename A::Value;
+  const size_t lanes = wave.lanes;
   const uint64_t mask = wave.exec();
   for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
@@ -134,59 +142,65 @@ void update(Wave& wave, const uint32_t* at, const uint32_t* data, const uint32_t
                  "atomic operation");
       return;
     }
-    const U operand = atomic::read_operand<U>(data + lane, L);
-    const U operand2 = data2 == nullptr ? 0 : atomic::read_operand<U>(data2 + lane, L);
+    const U operand = atomic::read_operand<U>(data + lane, lanes);
+    const U operand2 = data2 == nullptr ? 0 : atomic::read_operand<U>(data2 + lane, lanes);
     const U old = in_lds(wave, at[lane], sizeof(U))
                       ? atomic::update_private<A>(wave.lds + at[lane], operand, operand2)
                       : U{0};
-    if (result != nullptr) atomic::write_result<U>(result + lane, L, old);
+    if (result != nullptr) atomic::write_result<U>(result + lane, lanes, old);
   }
 }
 
-// tmp = LDS[address]; LDS[address] = next(tmp, data0, data1); vdst = tmp (rtn forms)
-template <class A, int L>
-void atomic_op(Wave& wave, const Inst& inst) {
-  uint32_t at[L];
-  lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
+// The addresses of an atomic operation on elements of `bytes`, told to who wants to know.
+[[gnu::noinline]] void atomic_addresses(Wave& wave, const Inst& inst, uint32_t bytes,
+                                        const isa::Operand& data, uint32_t* at) {
+  lane_addresses(wave, inst, static_cast<uint32_t>(inst.offset), at);
   if (wave.notes_accesses)
     note_lds(wave, inst, atomic_access(inst.dst), at, wave.exec(),
-             atomic_element(sizeof(typename A::Value), inst.dst, inst.src[0]));
+             atomic_element(bytes, inst.dst, data));
+}
+
+// tmp = LDS[address]; LDS[address] = next(tmp, data0, data1); vdst = tmp (rtn forms)
+template <class A>
+void atomic_op(Wave& wave, const Inst& inst) {
+  uint32_t at[kMostLanes];
+  atomic_addresses(wave, inst, sizeof(typename A::Value), inst.src[0], at);
   const uint32_t* data = data_rows(wave, inst.src[0]);
   const uint32_t* data2 = atomic::kOperands<A> == 2 ? data_rows(wave, inst.src[1]) : nullptr;
-  update<A, L>(wave, at, data, data2,
-               inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst));
+  update<A>(wave, at, data, data2,
+            inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst));
 }
 
 // gfx9 and gfx10 ds_cmpst: data0 is what must be there, data1 the new value; the reverse of
 // memory's cmpswap and of gfx11's ds_cmpstore.
-template <class A, int L>
+template <class A>
 void compare_store(Wave& wave, const Inst& inst) {
-  uint32_t at[L];
-  lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset), at);
-  if (wave.notes_accesses)
-    note_lds(wave, inst, atomic_access(inst.dst), at, wave.exec(),
-             atomic_element(sizeof(typename A::Value), inst.dst, inst.src[1]));
-  update<A, L>(wave, at, data_rows(wave, inst.src[1]), data_rows(wave, inst.src[0]),
-               inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst));
+  uint32_t at[kMostLanes];
+  atomic_addresses(wave, inst, sizeof(typename A::Value), inst.src[1], at);
+  update<A>(wave, at, data_rows(wave, inst.src[1]), data_rows(wave, inst.src[0]),
+            inst.dst.is(OperandKind::kNone) ? nullptr : data_rows(wave, inst.dst));
 }
 
 // Two exchanges; vdst = {old of offset0, old of offset1}
-template <class U, uint32_t kScale, int L>
+template <class U, uint32_t kScale>
 void exchange2(Wave& wave, const Inst& inst) {
-  constexpr int kRows = sizeof(U) / 4;
-  uint32_t at[2][L];
-  lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset) * kScale, at[0]);
-  lane_addresses<L>(wave, inst, static_cast<uint32_t>(inst.offset1) * kScale, at[1]);
+  constexpr size_t kRows = sizeof(U) / 4;
+  uint32_t at[2][kMostLanes];
+  lane_addresses(wave, inst, static_cast<uint32_t>(inst.offset) * kScale, at[0]);
+  lane_addresses(wave, inst, static_cast<uint32_t>(inst.offset1) * kScale, at[1]);
   if (wave.notes_accesses)
     note_lds_pair(wave, inst, Access::kAtomicReturn, at[0], at[1], wave.exec(),
                   {sizeof(U), &inst.dst, 0}, {sizeof(U), &inst.dst, sizeof(U)});
-  uint32_t old[2][kRows * L];
+  uint32_t old[2][kRows * kMostLanes];
   for (int i = 0; i < 2; ++i)
-    update<atomic::Swap<U>, L>(wave, at[i], data_rows(wave, inst.src[i]), nullptr, old[i]);
+    update<atomic::Swap<U>>(wave, at[i], data_rows(wave, inst.src[i]), nullptr, old[i]);
   if (wave.state == WaveState::kFaulted) return;
+  const size_t lanes = wave.lanes;
   uint32_t* rows = data_rows(wave, inst.dst);
-  for (int i = 0; i < 2 * kRows; ++i)
-    blend_row<L>(rows + i * L, old[i / kRows] + i % kRows * L, wave.exec());
+  for (size_t i = 0; i < 2 * kRows; ++i)
+    for_each_lane(wave.exec(), [&](int lane) {
+      rows[i * lanes + lane] = old[i / kRows][i % kRows * lanes + lane];
+    });
 }
 
 // Each 32-bit half of data0 whose bit 31 is set replaces the half in LDS (with bit 31 cleared).
@@ -205,27 +219,35 @@ struct ConditionalExchange {
 // gfx9's src2 forms take their operand from LDS as well:
 // B = A + 4 * (offset[15] ? vaddr[31:17] sign-extended : offset[14:0] sign-extended)
 // LDS[A] = next(LDS[A], LDS[B])
-template <class A, int L>
-void atomic_src2(Wave& wave, const Inst& inst) {
-  using U = typename A::Value;
+//
+// Returns the lanes whose A is in the workgroup's LDS.
+[[gnu::noinline]] uint64_t src2_addresses(Wave& wave, const Inst& inst, uint32_t bytes,
+                                          Access access, uint32_t* first, uint32_t* second) {
   const uint32_t offset = static_cast<uint32_t>(inst.offset) & 0xffff;
   const uint32_t* base = wave.vrow(inst.vaddr.index);
-  uint32_t first[L], second[L];
   uint64_t inside = 0;
   for_each_lane(wave.exec(), [&](int lane) {
     first[lane] = base[lane] & 0xffff;
     const int32_t distance = (offset & 0x8000) != 0 ? static_cast<int32_t>(base[lane]) >> 17
                                                     : static_cast<int32_t>(offset << 17) >> 17;
     second[lane] = first[lane] + 4 * static_cast<uint32_t>(distance);
-    if (in_lds(wave, first[lane], sizeof(U))) inside |= uint64_t{1} << lane;
+    if (in_lds(wave, first[lane], bytes)) inside |= uint64_t{1} << lane;
   });
   if (wave.notes_accesses) {
-    constexpr bool kIsStore = std::is_same_v<A, atomic::Swap<U>>;  // ds_write_src2
     AccessNote note(wave, inst);
-    note.add_lds(kIsStore ? Access::kStore : Access::kAtomic, first, {sizeof(U)}, wave.exec());
-    note.add_lds(Access::kLoad, second, {sizeof(U)}, inside);
+    note.add_lds(access, first, {bytes}, wave.exec());
+    note.add_lds(Access::kLoad, second, {bytes}, inside);
     note.tell();
   }
+  return inside;
+}
+template <class A>
+void atomic_src2(Wave& wave, const Inst& inst) {
+  using U = typename A::Value;
+  constexpr bool kIsStore = std::is_same_v<A, atomic::Swap<U>>;  // ds_write_src2
+  uint32_t first[kMostLanes], second[kMostLanes];
+  const uint64_t inside = src2_addresses(
+      wave, inst, sizeof(U), kIsStore ? Access::kStore : Access::kAtomic, first, second);
   for_each_lane(inside, [&](int lane) {
     U operand = 0;
     if (in_lds(wave, second[lane], sizeof(U)))
@@ -288,11 +310,11 @@ void ds_nop(Wave&, const Inst&) {}
 // --- Finding.
 
 // clang-format off
-#define WT_DS_ATOMIC(name, type, A)                    \
-  case Op::ds_##name##_##type: return atomic_op<A, L>; \
-  case Op::ds_##name##_rtn_##type: return atomic_op<A, L>;
+#define WT_DS_ATOMIC(name, type, A)                 \
+  case Op::ds_##name##_##type: return atomic_op<A>; \
+  case Op::ds_##name##_rtn_##type: return atomic_op<A>;
 #define WT_DS_SRC2(name, type, A) \
-  case Op::ds_##name##_src2_##type: return atomic_src2<A, L>;
+  case Op::ds_##name##_src2_##type: return atomic_src2<A>;
 
 // A load into half a register.
 template <class T, Half kHalf, int L>
@@ -342,7 +364,6 @@ Handler find_move(const Inst& inst, bool sram_ecc) {
   }
 }
 
-template <int L>
 Handler find_atomic(const Inst& inst) {
   switch (inst.op) {
     WT_DS_ATOMIC(add, u32, atomic::Add<uint32_t>)
@@ -384,26 +405,25 @@ Handler find_atomic(const Inst& inst) {
     WT_DS_ATOMIC(cmpstore, f32, atomic::FcompareSwap<float>)
     WT_DS_ATOMIC(cmpstore, f64, atomic::FcompareSwap<double>)
     case Op::ds_cmpst_b32:
-    case Op::ds_cmpst_rtn_b32: return compare_store<atomic::CompareSwap<uint32_t>, L>;
+    case Op::ds_cmpst_rtn_b32: return compare_store<atomic::CompareSwap<uint32_t>>;
     case Op::ds_cmpst_b64:
-    case Op::ds_cmpst_rtn_b64: return compare_store<atomic::CompareSwap<uint64_t>, L>;
+    case Op::ds_cmpst_rtn_b64: return compare_store<atomic::CompareSwap<uint64_t>>;
     case Op::ds_cmpst_f32:
-    case Op::ds_cmpst_rtn_f32: return compare_store<atomic::FcompareSwap<float>, L>;
+    case Op::ds_cmpst_rtn_f32: return compare_store<atomic::FcompareSwap<float>>;
     case Op::ds_cmpst_f64:
-    case Op::ds_cmpst_rtn_f64: return compare_store<atomic::FcompareSwap<double>, L>;
-    case Op::ds_wrxchg_rtn_b32: return atomic_op<atomic::Swap<uint32_t>, L>;
-    case Op::ds_wrxchg_rtn_b64: return atomic_op<atomic::Swap<uint64_t>, L>;
-    case Op::ds_wrxchg2_rtn_b32: return exchange2<uint32_t, 4, L>;
-    case Op::ds_wrxchg2_rtn_b64: return exchange2<uint64_t, 8, L>;
-    case Op::ds_wrxchg2st64_rtn_b32: return exchange2<uint32_t, 4 * 64, L>;
-    case Op::ds_wrxchg2st64_rtn_b64: return exchange2<uint64_t, 8 * 64, L>;
-    case Op::ds_wrap_rtn_b32: return atomic_op<atomic::Wrap<uint32_t>, L>;
-    case Op::ds_condxchg32_rtn_b64: return atomic_op<ConditionalExchange, L>;
+    case Op::ds_cmpst_rtn_f64: return compare_store<atomic::FcompareSwap<double>>;
+    case Op::ds_wrxchg_rtn_b32: return atomic_op<atomic::Swap<uint32_t>>;
+    case Op::ds_wrxchg_rtn_b64: return atomic_op<atomic::Swap<uint64_t>>;
+    case Op::ds_wrxchg2_rtn_b32: return exchange2<uint32_t, 4>;
+    case Op::ds_wrxchg2_rtn_b64: return exchange2<uint64_t, 8>;
+    case Op::ds_wrxchg2st64_rtn_b32: return exchange2<uint32_t, 4 * 64>;
+    case Op::ds_wrxchg2st64_rtn_b64: return exchange2<uint64_t, 8 * 64>;
+    case Op::ds_wrap_rtn_b32: return atomic_op<atomic::Wrap<uint32_t>>;
+    case Op::ds_condxchg32_rtn_b64: return atomic_op<ConditionalExchange>;
     default: return nullptr;
   }
 }
 
-template <int L>
 Handler find_src2(const Inst& inst) {
   switch (inst.op) {
     WT_DS_SRC2(add, u32, atomic::Add<uint32_t>)
@@ -445,8 +465,8 @@ Handler find_src2(const Inst& inst) {
 template <int L>
 Handler find_in(const Inst& inst, bool sram_ecc) {
   if (const Handler handler = find_move<L>(inst, sram_ecc)) return handler;
-  const Handler handler = find_atomic<L>(inst);
-  return handler != nullptr ? handler : find_src2<L>(inst);
+  const Handler handler = find_atomic(inst);
+  return handler != nullptr ? handler : find_src2(inst);
 }
 
 }  // namespace

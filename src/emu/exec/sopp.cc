@@ -128,7 +128,7 @@ void s_set_gpr_idx_mode(Wave& wave, const Inst& inst) {
 }
 void s_set_gpr_idx_off(Wave& wave, const Inst&) { set_gpr_index_mode(wave, false); }
 
-void nothing(Wave&, const Inst&) {}
+void no_effect(Wave&, const Inst&) {}
 
 }  // namespace
 
@@ -156,7 +156,7 @@ Handler find_sopp(const isa::Inst& inst, Shape) {
     case Op::s_cbranch_cdbgsys_and_user:
     case Op::s_cbranch_cdbgsys_and_user_pad_s_nop:
     case Op::s_cbranch_cdbgsys_or_user:
-    case Op::s_cbranch_cdbgsys_or_user_pad_s_nop: return nothing;
+    case Op::s_cbranch_cdbgsys_or_user_pad_s_nop: return no_effect;
     case Op::s_endpgm:
     case Op::s_endpgm_saved:
     case Op::s_endpgm_ordered_ps_done: return s_endpgm;
@@ -187,7 +187,7 @@ Handler find_sopp(const isa::Inst& inst, Shape) {
     case Op::s_clause:
     case Op::s_inst_prefetch:
     case Op::s_delay_alu:
-    case Op::s_singleuse_vdst: return nothing;
+    case Op::s_singleuse_vdst: return no_effect;
     default: return nullptr;
   }
 }
