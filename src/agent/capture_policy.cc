@@ -38,7 +38,7 @@ struct State {
   std::atomic<uint64_t> taken{0};
   std::atomic<bool> failed{false};
 
-  // Under g_lock.
+  // Under g_capture_lock.
   struct Chosen {
     uint64_t dispatch = 0;
     uint64_t launch = 0;
@@ -59,7 +59,7 @@ struct State {
 };
 
 constinit State* g_capture = nullptr;  // set once
-constinit LockWord g_lock;
+constinit LockWord g_capture_lock;
 
 bool is_chosen(const std::string& shown, const std::string& symbol) {
   if (g_capture->has_pattern)
@@ -174,18 +174,18 @@ void put_facts(State& state, const DispatchView& view) {
 }
 
 void put_code(State& state, const DispatchView& view) {
-  constexpr uint64_t kPage = format::kCapturePageBytes;
+  constexpr uint64_t kPageBytes = format::kCapturePageBytes;
   uint32_t number = 0;
   for_each_code(view.agent, [&](const CodeInMemory& code) {
     const std::byte* const image = code.copy.empty() ? code.image : code.copy.data();
     const uint64_t bytes = code.copy.empty() ? code.image_bytes : code.copy.size();
     if (image == nullptr) return;
     capture::PageRuns pages;
-    for (uint64_t at = 0; at < bytes; at += kPage) {
-      std::byte page[kPage] = {};
-      std::memcpy(page, image + at, std::min<uint64_t>(kPage, bytes - at));
+    for (uint64_t at = 0; at < bytes; at += kPageBytes) {
+      std::byte page[kPageBytes] = {};
+      std::memcpy(page, image + at, std::min<uint64_t>(kPageBytes, bytes - at));
       if (const uint32_t id = state.writer->put_page(page); id != 0)
-        pages.add(static_cast<uint32_t>(at / kPage), id);
+        pages.add(static_cast<uint32_t>(at / kPageBytes), id);
     }
     Payload payload(format::CaptureCodeObject{state.captures, number, code.load_delta, bytes});
     payload.text(code.uri);
@@ -249,7 +249,7 @@ bool open_file(State& state) {
 }
 
 void freeze(State& state, const DispatchView& view, bool is_alone) {
-  const Locked locked(g_lock);
+  const Locked locked(g_capture_lock);
   const auto found =
       std::find_if(state.chosen.begin(), state.chosen.end(),
                    [&](const State::Chosen& chosen) { return chosen.dispatch == view.number; });
@@ -305,7 +305,7 @@ class CapturePolicy final : public DispatchPolicy {
     if (state.request.max != 0 &&
         state.taken.fetch_add(1, std::memory_order_relaxed) >= state.request.max)
       return Verdict::kPass;
-    const Locked locked(g_lock);
+    const Locked locked(g_capture_lock);
     state.chosen.push_back({dispatch.number, launch, kernel});
     return Verdict::kAlone;
   }
@@ -316,7 +316,7 @@ class CapturePolicy final : public DispatchPolicy {
 
   void alone_after(const DispatchView& dispatch, const DispatchTimes& times) noexcept override {
     State& state = *g_capture;
-    const Locked locked(g_lock);
+    const Locked locked(g_capture_lock);
     if (state.ranges.empty() || state.failed.load(std::memory_order_relaxed)) return;
     int error = state.writer->begin();
     if (error == 0) {
@@ -342,7 +342,7 @@ class CapturePolicy final : public DispatchPolicy {
 
   void alone_given_up(const DispatchView&) noexcept override {
     State& state = *g_capture;
-    const Locked locked(g_lock);
+    const Locked locked(g_capture_lock);
     if (state.ranges.empty() || state.failed.load(std::memory_order_relaxed)) return;
     int error = state.writer->begin();
     if (error == 0) {
@@ -386,12 +386,12 @@ void start_capture() {
 void forget_capture() {
   if (g_capture == nullptr) return;
   forget_code();
-  const Locked locked(g_lock);
+  const Locked locked(g_capture_lock);
   g_capture->chosen.clear();
 }
 
 void unlock_capture_after_fork() {
-  new (&g_lock) LockWord;
+  new (&g_capture_lock) LockWord;
   unlock_code_after_fork();
   if (g_capture != nullptr) g_capture->chosen.clear();
 }

@@ -13,9 +13,9 @@
 namespace wavetap::agent {
 namespace {
 
-constinit LockWord g_lock;
+constinit LockWord g_code_lock;
 constinit SwapMap<const CapturableKernel> g_kernels;
-constinit std::vector<CodeInMemory>* g_code = nullptr;  // under g_lock
+constinit std::vector<CodeInMemory>* g_code = nullptr;  // under g_code_lock
 using Choose = bool (*)(const std::string&, const std::string&);
 constinit Choose g_chosen = nullptr;
 
@@ -76,7 +76,7 @@ void note_code(const LoadedCodeObject& where, void* data) {
 }
 
 void on_frozen(uint64_t executable) {
-  const Locked locked(g_lock);
+  const Locked locked(g_code_lock);
   for (uint32_t i = 0; gpu_agent(i) != 0; ++i) {
     Frozen frozen{executable, gpu_agent(i)};
     hsa().hsa_executable_iterate_agent_symbols(executable, frozen.agent,
@@ -86,7 +86,7 @@ void on_frozen(uint64_t executable) {
 }
 
 void on_destroyed(uint64_t executable) {
-  const Locked locked(g_lock);
+  const Locked locked(g_code_lock);
   std::erase_if(*g_code, [&](const CodeInMemory& code) { return code.executable == executable; });
   g_kernels.remove_if(
       [&](const CapturableKernel& kernel) { return kernel.executable == executable; });
@@ -105,18 +105,18 @@ const CapturableKernel* find_capturable(uint64_t kernel_object) {
 }
 
 void for_each_code(uint64_t agent, const std::function<void(const CodeInMemory&)>& visit) {
-  const Locked locked(g_lock);
+  const Locked locked(g_code_lock);
   if (g_code == nullptr) return;
   for (const CodeInMemory& code : *g_code)
     if (code.agent == agent) visit(code);
 }
 
 void forget_code() {
-  const Locked locked(g_lock);
+  const Locked locked(g_code_lock);
   if (g_code != nullptr) g_code->clear();
   g_kernels.clear();
 }
 
-void unlock_code_after_fork() { new (&g_lock) LockWord; }
+void unlock_code_after_fork() { new (&g_code_lock) LockWord; }
 
 }  // namespace wavetap::agent

@@ -21,7 +21,7 @@ constexpr uint64_t kMinReservations = 1024;
 constexpr uint32_t kMinSlab = 1024;
 constexpr uint32_t kMaxSlab = 16384;
 
-char* map(size_t bytes) {
+char* map_zeroed(size_t bytes) {
   return sys::map(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 }
 
@@ -88,13 +88,13 @@ bool Queue::open(HsaQueue* real, uint64_t agent, uint32_t size) {
   close();
   if (hsa().hsa_amd_signal_create(0, 0, nullptr, kSignalGpuOnly, &doorbell) != kHsaSuccess)
     return false;
-  ring_ = map(size_t{size} * amd::kAqlPacketBytes);
+  ring_ = map_zeroed(size_t{size} * amd::kAqlPacketBytes);
   const uint64_t reservations = std::max(uint64_t{size} * 4, kMinReservations);
-  reservations_ = reinterpret_cast<Reservation*>(map(reservations * sizeof(Reservation)));
+  reservations_ = reinterpret_cast<Reservation*>(map_zeroed(reservations * sizeof(Reservation)));
   reservations_mask_ = reservations - 1;
   contexts_.open(reservations);
   const uint64_t tracked = uint64_t{real->size} * 2;
-  consumed_ = reinterpret_cast<std::atomic<uint64_t>*>(map(tracked * sizeof(uint64_t)));
+  consumed_ = reinterpret_cast<std::atomic<uint64_t>*>(map_zeroed(tracked * sizeof(uint64_t)));
   mask_ = size - 1;
   consumed_mask_ = tracked - 1;
   real_ = real;

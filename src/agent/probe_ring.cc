@@ -17,7 +17,7 @@ using format::kMostRecordWords;
 constexpr uint32_t kAgentMaxWavesPerUnit = 0xA00A;  // HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU
 
 // Shared with a GPU: what the other side writes is read as atomics.
-uint64_t load(const uint64_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); }
+uint64_t acquire(const uint64_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); }
 void store(uint64_t& word, uint64_t value) { __atomic_store_n(&word, value, __ATOMIC_RELEASE); }
 
 void* allocate(uint64_t agent, size_t bytes) {
@@ -107,10 +107,10 @@ bool ProbeDevice::read_counts(const format::ProbeLaunch& launch, bool is_done) {
 bool ProbeDevice::drain(std::vector<uint64_t>& out, size_t most) {
   for (uint32_t i = 0; i < kSlots; ++i)
     if (state_[i].load(std::memory_order_acquire) == kRunning)
-      seen_done_[i] = load(slots_[i].launch.lanes_done) >= lanes_[i];
+      seen_done_[i] = acquire(slots_[i].launch.lanes_done) >= lanes_[i];
   while (!is_damaged_ && out.size() < most) {
     const uint64_t at = tail_ / sizeof(uint64_t);
-    const uint64_t header = load(words_[at & word_mask_]);
+    const uint64_t header = acquire(words_[at & word_mask_]);
     if (header == 0) break;
     const uint32_t count = format::unpack(header).words;
     is_damaged_ = count < format::kPointWords || count > kMostRecordWords;
@@ -133,6 +133,6 @@ bool ProbeDevice::is_busy() const {
   });
 }
 
-uint64_t ProbeDevice::lost() const { return load(ring_->lost); }
+uint64_t ProbeDevice::lost() const { return acquire(ring_->lost); }
 
 }  // namespace wavetap::agent

@@ -72,7 +72,7 @@ struct State {
   std::vector<Swap*> swaps;  // live ones
 };
 
-constinit LockWord g_lock;
+constinit LockWord g_swap_lock;
 constinit std::atomic<State*> g_swaps{nullptr};
 constinit SwapMap<Swap> g_map;
 constinit std::atomic<bool> g_watch{false};
@@ -106,7 +106,7 @@ void write_swap(const Swap& swap) {
 }
 
 void write_known_swaps() {
-  const Locked locked(g_lock);
+  const Locked locked(g_swap_lock);
   if (const State* state = g_swaps.load(std::memory_order_relaxed))
     for (const Swap* swap : state->swaps) write_swap(*swap);
 }
@@ -352,7 +352,7 @@ void decide(State& state, Swap& swap, OriginalCode& code, const Match& match,
 void on_frozen(uint64_t executable) {
   State* const state = g_swaps.load(std::memory_order_acquire);
   if (state == nullptr) return;
-  const Locked locked(g_lock);
+  const Locked locked(g_swap_lock);
   const WholeObjects wholes(executable);
   Matches matches{&state->table, &wholes, 0, {}};
   for (uint32_t i = 0; (matches.agent = gpu_agent(i)) != 0; ++i)
@@ -379,7 +379,7 @@ void on_destroyed(uint64_t executable) {
   State* const state = g_swaps.load(std::memory_order_acquire);
   if (state == nullptr) return;
   forget_whole_swaps(executable);
-  const Locked locked(g_lock);
+  const Locked locked(g_swap_lock);
   std::erase_if(state->swaps, [&](const Swap* swap) {
     if (swap->executable != executable) return false;
     g_map.set(swap->kernel_object, nullptr);
@@ -400,7 +400,7 @@ void refresh(Swap& swap) {
   if (time_ns == swap.seen_time_ns.load(std::memory_order_relaxed) &&
       bytes == swap.seen_bytes.load(std::memory_order_relaxed))
     return;
-  if (!g_lock.try_lock()) return;  // somebody is at it
+  if (!g_swap_lock.try_lock()) return;  // somebody is at it
   if (time_ns != swap.seen_time_ns.load(std::memory_order_relaxed) ||
       bytes != swap.seen_bytes.load(std::memory_order_relaxed)) {
     swap.seen_time_ns.store(time_ns, std::memory_order_relaxed);
@@ -408,7 +408,7 @@ void refresh(Swap& swap) {
     choose(*g_swaps.load(std::memory_order_relaxed), swap);
     write_swap(swap);
   }
-  g_lock.unlock();
+  g_swap_lock.unlock();
 }
 
 void refuse_launch(Swap& swap, const Replacement& replacement,
@@ -486,7 +486,7 @@ void start_swap() {
 void forget_swaps() {
   State* const state = g_swaps.load(std::memory_order_acquire);
   if (state == nullptr) return;
-  const Locked locked(g_lock);
+  const Locked locked(g_swap_lock);
   g_map.clear();
   state->swaps.clear();
   state->loaded.clear();
@@ -494,7 +494,7 @@ void forget_swaps() {
 }
 
 void unlock_swaps_after_fork() {
-  new (&g_lock) LockWord;
+  new (&g_swap_lock) LockWord;
   unlock_whole_swaps_after_fork();
 }
 
