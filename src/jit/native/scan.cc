@@ -17,6 +17,7 @@ using llvm::Value;
 namespace {
 
 constexpr uint64_t kMostSpan = 0x7fffffff;
+constexpr uint64_t kNoSpan = ~uint64_t{0};
 constexpr uint64_t kFarthestScannedStep = 1024;
 
 class ScanFunction {
@@ -25,7 +26,7 @@ class ScanFunction {
       : ir_(module.getContext()), is_pair_(is_pair), count_(wave_lanes / kAddressGroup) {
     llvm::Type* pointer = ir_.getPtrTy();
     llvm::Type* number = ir_.getInt64Ty();
-    result_ = llvm::StructType::get(number, number, number, number);
+    result_ = llvm::StructType::get(number, number, number);
     auto* type = llvm::FunctionType::get(result_, {pointer, pointer, number}, false);
     function_ = llvm::Function::Create(type, llvm::Function::InternalLinkage, name, module);
     function_->setDoesNotThrow();
@@ -146,9 +147,10 @@ void ScanFunction::finish(const Pattern& of, Value* lowest, Value* span, Value* 
                           Value* holds) {
   if (is_pair_)
     lowest = ir_.CreateOr(lowest, ir_.CreateShl(ir_.CreateZExt(of.high, ir_.getInt64Ty()), 32));
-  Value* const fields[] = {lowest, span, step, ir_.CreateSelect(holds, exec_, ir_.getInt64(0))};
+  // Three results are as many as hosts have registers for.
+  Value* const fields[] = {lowest, ir_.CreateSelect(holds, span, ir_.getInt64(kNoSpan)), step};
   Value* result = llvm::PoisonValue::get(result_);
-  for (unsigned k = 0; k < 4; ++k) result = ir_.CreateInsertValue(result, fields[k], k);
+  for (unsigned k = 0; k < 3; ++k) result = ir_.CreateInsertValue(result, fields[k], k);
   ir_.CreateRet(result);
 }
 
@@ -238,7 +240,8 @@ Fact emit_scan(llvm::IRBuilder<>& ir, Value* low, Value* high, Value* exec, unsi
   if (function == nullptr) function = ScanFunction(module, name, is_pair, wave_lanes).get();
   Value* found = ir.CreateCall(function, {low, is_pair ? high : low, exec});
   const auto field = [&](unsigned k) { return ir.CreateExtractValue(found, k); };
-  return {field(0), field(1), field(2), field(3)};
+  Value* holds = ir.CreateICmpNE(field(1), ir.getInt64(kNoSpan));
+  return {field(0), field(1), field(2), ir.CreateSelect(holds, exec, ir.getInt64(0))};
 }
 
 }  // namespace wavetap::jit
