@@ -22,6 +22,13 @@ namespace slot = isa::slot;
 
 namespace {
 
+// Whether a locked operation on the stack is the host's quickest fence.
+#if defined(__x86_64__)
+constexpr bool kFencesByLock = true;
+#else
+constexpr bool kFencesByLock = false;
+#endif
+
 // The four bytes of FloatMode that the handlers compare as well.
 uint32_t default_mode_word() {
   const emu::FloatMode mode;
@@ -95,6 +102,7 @@ void BlockEmitter::emit_entry() {
   BasicBlock* plain = new_block("plain");
   ir_.SetInsertPoint(entry);
   left_ = ir_.CreateAlloca(ir_.getInt64Ty());
+  locked_ = ir_.CreateAlloca(ir_.getInt32Ty());
   handlers_ = load_field(ir_.getPtrTy(), offsetof(Wave, handlers));
   rows_ = load_field(ir_.getPtrTy(), offsetof(Wave, v));
   now_ = load_field(ir_.getInt64Ty(), offsetof(Wave, executed));
@@ -176,7 +184,7 @@ void BlockEmitter::emit_inst(int32_t i) {
   switch (plan_.insts[static_cast<size_t>(i)].kind) {
     case Kind::kSkipped:
     case Kind::kNothing: return;
-    case Kind::kFence: ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent); return;
+    case Kind::kFence: return emit_fence();
     case Kind::kLeave: {
       scalars_.flush();
       return emit_leave(i, plan_.first + i);
@@ -192,6 +200,17 @@ void BlockEmitter::emit_inst(int32_t i) {
     case Kind::kMemory:
     case Kind::kCall: return emit_call(i, false);
   }
+}
+
+// As the handlers' fence: compilers that build it do the same. LLVM would take an mfence, which later
+// instructions wait for.
+void BlockEmitter::emit_fence() {
+  constexpr auto kOrdering = llvm::AtomicOrdering::SequentiallyConsistent;
+  if (!kFencesByLock) {
+    ir_.CreateFence(kOrdering);
+    return;
+  }
+  ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Or, locked_, ir_.getInt32(0), llvm::Align(4), kOrdering);
 }
 
 void BlockEmitter::emit_call(int32_t i, bool is_last) {

@@ -46,6 +46,7 @@ class BlockEmitter {
   void begin_run(int32_t i);
   void emit_turn_end(int32_t i, const std::function<void()>& leave);
   void emit_inst(int32_t i);
+  void emit_fence();
   void emit_call(int32_t i, bool is_last);
   void emit_branch(int32_t i);
   void emit_scalar_load(int32_t i);
@@ -67,6 +68,7 @@ class BlockEmitter {
   llvm::Value* now_ = nullptr;           // i64: instructions the wave has performed before
   llvm::Value* limit_ = nullptr;         // instructions that the slice had left
   llvm::Value* left_ = nullptr;          // where the code keeps how many it has left after this run
+  llvm::Value* locked_ = nullptr;        // on the stack, for emit_fence()
   std::vector<llvm::BasicBlock*> runs_;  // by their first instruction
   int32_t run_begin_ = 0;
   int32_t run_end_ = 0;
