@@ -14,6 +14,13 @@ static inline double seconds_now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+// Whether to measure once more. What compiles hot code while it runs is measured with that code, also where many
+// cores are done with three repetitions before it is there; PoCL compiles beforehand.
+static inline int goes_on(int repetitions, double began) {
+  const double kLeastSeconds = 1;
+  return repetitions < kRepetitions || seconds_now() - began < kLeastSeconds;
+}
+
 // Small integers: every product and sum is exact, so results are compared bit by bit.
 static inline float matmul_input(int i, int salt) { return (float)((i * 7 + salt) % 13 - 6); }
 

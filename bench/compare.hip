@@ -26,7 +26,8 @@ static float* to_device(const std::vector<float>& host) {
 template <class Launch>
 static double best_of(Launch launch) {
   double best = 1e30;
-  for (int i = 0; i < kRepetitions; ++i) {
+  const double began = seconds_now();
+  for (int i = 0; goes_on(i, began); ++i) {
     const double start = seconds_now();
     launch();
     CHECK(hipDeviceSynchronize());

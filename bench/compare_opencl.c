@@ -48,7 +48,8 @@ static cl_mem to_device(const float* host, size_t count) {
 
 static double best_of(cl_kernel kernel, cl_uint dimensions, const size_t* grid, const size_t* group) {
   double best = 1e30;
-  for (int i = 0; i < kRepetitions; ++i) {
+  const double began = seconds_now();
+  for (int i = 0; goes_on(i, began); ++i) {
     const double start = seconds_now();
     check(clEnqueueNDRangeKernel(g_queue, kernel, dimensions, NULL, grid, group, 0, NULL, NULL), "enqueue");
     check(clFinish(g_queue), "clFinish");
