@@ -180,6 +180,35 @@ TEST(Verify, ADifferenceStopsTheWaveAndIsNamed) {
   forget_verified(inst);
 }
 
+// Compiled code that has read something from memory which the program then changed, as often as this says.
+int times_changed = 0;
+void code_that_reads(emu::Wave& wave, const isa::Inst&) {
+  const uint32_t read = times_changed-- > 0 ? 0 : 1;
+  for (uint32_t lane = 0; lane < wave.lanes; ++lane) {
+    wave.vrow(1)[lane] = read;
+    wave.vrow(2)[lane] = 2;
+  }
+  wave.pc += 1;
+  wave.extra += 1;
+  wave.budget -= 1;
+}
+
+TEST(Verify, MemoryThatChangesInBetweenIsNoDifference) {
+  emu::TestMachine machine;
+  const emu::LoweredCode* code = machine.load("v_mov_b32 v1, 1\nv_mov_b32 v2, 2\ns_endpgm");
+  ASSERT_NE(code, nullptr);
+  const isa::Inst& inst = code->program().insts()[0];
+  code->publish(0, verified(inst, code_that_reads), nullptr);
+  times_changed = 2;
+  emu::enter(machine.wave, *code, 0);
+  machine.wave.budget = 100;
+  emu::run_slice(machine.wave);
+  EXPECT_NE(machine.wave.state, emu::WaveState::kFaulted) << machine.wave.fault.detail;
+  EXPECT_EQ(times_changed, -1);
+  EXPECT_EQ(machine.wave.vrow(1)[0], 1u);
+  forget_verified(inst);
+}
+
 TEST_F(CompilerTest, WithoutItsLibraryEverythingIsInterpreted) {
   emu::Engine interpreter({.threads = 1});
   const std::vector<uint32_t> expected = run(interpreter);
