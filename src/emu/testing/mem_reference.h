@@ -337,16 +337,29 @@ enum class Domain {
   kExtremes,  // around zero and the ends of the signed and unsigned ranges
 };
 
-inline uint32_t random_word(std::mt19937_64& random, Domain domain) {
-  static constexpr uint32_t kEnds[] = {0, 1, 2, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
-  const auto bits = static_cast<uint32_t>(random() >> 16);
-  switch (domain) {
-    case Domain::kNumbers: return 0x3e003e00u + (bits & 0x81ff81ffu);
-    case Domain::kTiny: return bits % 4;
-    case Domain::kExtremes: return kEnds[bits % std::size(kEnds)];
-    default: return bits;
+// Words of a domain. A generator of its own (Steele and others' SplitMix64): a sweep asks for a hundred million of them.
+class RandomWords {
+ public:
+  RandomWords(std::mt19937_64& random, Domain domain) : state_(random()), domain_(domain) {}
+
+  uint32_t next() {
+    static constexpr uint32_t kEnds[] = {0, 1, 2, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
+    uint64_t mixed = state_ += 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;
+    const auto bits = static_cast<uint32_t>(mixed >> 32);
+    switch (domain_) {
+      case Domain::kNumbers: return 0x3e003e00u + (bits & 0x81ff81ffu);
+      case Domain::kTiny: return bits % 4;
+      case Domain::kExtremes: return kEnds[bits % std::size(kEnds)];
+      default: return bits;
+    }
   }
-}
+
+ private:
+  uint64_t state_;
+  Domain domain_;
+};
 
 inline bool is_floating(const std::string& name) {
   return contains(name, "_f32") || contains(name, "_f64") || contains(name, "f16") ||
@@ -363,12 +376,13 @@ inline std::vector<Domain> domains_of(const std::string& name, bool is_atomic) {
 // Fills registers, memory, LDS and scratch.
 inline void randomize(TestMachine& machine, std::mt19937_64& random,
                       Domain domain = Domain::kAnyBits) {
+  RandomWords words(random, domain);
   for (size_t i = 0;
        i < size_t{machine.wave.vgpr_count + machine.wave.agpr_count} * machine.wave.lanes; ++i)
-    machine.wave.v[i] = random_word(random, domain);
+    machine.wave.v[i] = words.next();
   const auto fill = [&](std::byte* at, size_t size) {
     for (size_t i = 0; i + 4 <= size; i += 4) {
-      const uint32_t value = random_word(random, domain);
+      const uint32_t value = words.next();
       std::memcpy(at + i, &value, 4);
     }
   };
