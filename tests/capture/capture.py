@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -989,15 +990,13 @@ __attribute__((constructor)) static void take(void) {{
 def taken(bench):
     """Memory where nothing can be placed: who has it is said, with an exit status of its own. It may lie elsewhere when that is asked for."""
     bench.capture("vector_add")
+    # Few replays below: with a page taken, AMD's library looks for its range two megabytes further 130 000 times, seconds each.
     take(bench, next(int(a["value"], 16) for a in bench.show()[0]["arguments"] if "region" in a))
-    for options in (["--reserve-check"], []):
-        done = bench.replay("--gpu", bench.model, *options, status=17)
-        expect("cannot be had: taken by" in done.stdout + done.stderr, f"{done.stdout}{done.stderr}")
-    expect("--relocate" in done.stderr, "what to do is not said")
+    done = bench.replay("--gpu", bench.model, "--reserve-check", status=17)
+    expect("cannot be had: taken by" in done.stdout + done.stderr, f"{done.stdout}{done.stderr}")
     told = json.loads(bench.replay("--gpu", bench.model, "--relocate", "--verify", "-n", "2", "--json").stdout)
     expect(not told["exact"] and told["relocated"]["ranges"] >= 2 and told["relocated"]["changed_words"] >= 3, f"{told}")
     expect(told["verify"]["equal"] and told["verify"]["written_bytes"] > 0, f"{told}")
-    expect("inexact: " in bench.replay("--gpu", bench.model, "--relocate").stdout, "not labelled")
     expect(json.loads(bench.replay("--relocate", "--json").stdout)["exact"], "on the engine nothing is in the way")
     # Lists, and a struct by value that holds the pointer to them.
     del bench.environment["LD_PRELOAD"]
@@ -1006,8 +1005,9 @@ def taken(bench):
     heads = next(a for a in capture["arguments"] if a["bytes"] == 24)
     address = int(heads["value"], 16) >> 64 & (1 << 64) - 1
     take(bench, address)
-    told = json.loads(bench.replay("--gpu", bench.model, "--relocate", "--verify", "--json").stdout)
-    expect(told["verify"]["equal"] and told["relocated"]["changed_words"] >= 40, f"{told}")
+    told = bench.replay("--gpu", bench.model, "--relocate", "--verify").stdout
+    changed = re.search(r"^inexact: .*; (\d+) words that look like pointers into it were changed$", told, re.M)
+    expect(changed and int(changed[1]) >= 40 and re.search(r"^verified: all \d+ bytes", told, re.M), told)
     # The code itself.
     del bench.environment["LD_PRELOAD"]
     bench.capture("capture_cases", "--launch", "2", arguments=["globals"])
@@ -1018,6 +1018,7 @@ def taken(bench):
     take(bench, code["address"], code["bytes"])
     done = bench.replay("--gpu", bench.model, status=17)
     expect("cannot be had: taken by" in done.stderr, done.stderr)
+    expect("--relocate" in done.stderr, "what to do is not said")
     told = json.loads(bench.replay("--gpu", bench.model, "--relocate", "--verify", "--json").stdout)
     expect(not told["exact"] and told["verify"]["equal"] and told["relocated"]["changed_words"] >= 1, f"{told}")
 
