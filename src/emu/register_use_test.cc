@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <sstream>
@@ -313,12 +314,21 @@ class Check {
     return state;
   }
 
-  // f(mask, value of each state) for each register of all files.
+  // f(mask, value of each state) for each register of all files that differs, and some that do not.
   template <class F>
-  static void for_each_register(const Masks& masks, const State& one, const State& other, F&& f) {
-    for (size_t i = 0; i < one.v.size(); ++i) f('v', i, masks.v[i], one.v[i], other.v[i]);
-    for (size_t i = 0; i < one.a.size(); ++i) f('a', i, masks.a[i], one.a[i], other.a[i]);
-    for (size_t i = 0; i < one.s.size(); ++i) f('s', i, masks.s[i], one.s[i], other.s[i]);
+  static void for_each_difference(const Masks& masks, const State& one, const State& other, F&& f) {
+    const auto compare = [&f](char file, const std::vector<uint8_t>& mask,
+                              const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
+      constexpr size_t kAtOnce = 64;  // most are equal: no look at each
+      for (size_t begin = 0; begin < a.size(); begin += kAtOnce) {
+        const size_t end = std::min(begin + kAtOnce, a.size());
+        if (std::equal(&a[begin], a.data() + end, &b[begin])) continue;
+        for (size_t i = begin; i < end; ++i) f(file, i, mask[i], a[i], b[i]);
+      }
+    };
+    compare('v', masks.v, one.v, other.v);
+    compare('a', masks.a, one.a, other.a);
+    compare('s', masks.s, one.s, other.s);
   }
   std::string name(char file, size_t i) const {
     const size_t lanes = rig_.machine.wave.lanes;
@@ -329,25 +339,25 @@ class Check {
   void expect_unwritten_kept(const State& before, const State& after, const Masks& written,
                              const std::string& what) {
     int shown = 0;
-    for_each_register(written, before, after,
-                      [&](char file, size_t i, uint8_t mask, uint32_t was, uint32_t is) {
-                        const uint32_t changed = (was ^ is) & ~bits_of(mask);
-                        if (changed != 0 && shown++ < 3)
-                          ADD_FAILURE() << what << ": changes " << name(file, i) << " bits "
-                                        << std::hex << changed << " and does not say so";
-                      });
+    for_each_difference(written, before, after,
+                        [&](char file, size_t i, uint8_t mask, uint32_t was, uint32_t is) {
+                          const uint32_t changed = (was ^ is) & ~bits_of(mask);
+                          if (changed != 0 && shown++ < 3)
+                            ADD_FAILURE() << what << ": changes " << name(file, i) << " bits "
+                                          << std::hex << changed << " and does not say so";
+                        });
     if (!written.scc && before.scc != after.scc) ADD_FAILURE() << what << ": changes SCC";
   }
 
   void expect_same_results(const State& one, const State& other, const Masks& written,
                            const std::string& what) {
     int shown = 0;
-    for_each_register(written, one, other,
-                      [&](char file, size_t i, uint8_t mask, uint32_t a, uint32_t b) {
-                        if (((a ^ b) & bits_of(mask)) != 0 && shown++ < 3)
-                          ADD_FAILURE() << what << ": " << name(file, i) << " is " << std::hex << a
-                                        << " or " << b;
-                      });
+    for_each_difference(written, one, other,
+                        [&](char file, size_t i, uint8_t mask, uint32_t a, uint32_t b) {
+                          if (((a ^ b) & bits_of(mask)) != 0 && shown++ < 3)
+                            ADD_FAILURE() << what << ": " << name(file, i) << " is " << std::hex
+                                          << a << " or " << b;
+                        });
     if (written.scc && one.scc != other.scc) ADD_FAILURE() << what << ": SCC";
     EXPECT_EQ(one.data == other.data, true) << what << ": memory";
     EXPECT_EQ(one.lds == other.lds, true) << what << ": LDS";
