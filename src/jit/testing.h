@@ -5,12 +5,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emu/interpreter.h"
@@ -68,25 +71,24 @@ class TwinMachines {
   explicit TwinMachines(const emu::TestMachine::Options& options)
       : plain(options), native(options) {}
 
-  // Fills registers of both with the same values.
+  // Fills registers of both with the same values. A sweep asks for those of a few seeds again and again.
   void fill(uint32_t seed, bool with_nans) { fill(seed, with_nans ? Bits::kNans : Bits::kAny); }
   void fill(uint32_t seed, Bits kind) {
-    std::mt19937 random(seed);
+    constexpr size_t kMostKept = 64;
+    if (filled_.size() == kMostKept) filled_.clear();
+    const auto [found, is_new] = filled_.try_emplace({seed, kind});
+    Filled& filled = found->second;
     emu::Wave& wave = plain.wave;
-    for (uint32_t at = 0; at < 100; ++at) wave.s[at] = interesting_bits(random, kind);
-    wave.s[isa::slot::kVccLo] = random();
-    wave.s[isa::slot::kVccHi] = random();
-    wave.scc = random() % 2 != 0;
-    for (size_t i = 0; i < size_t{wave.vgpr_count} * wave.lanes; ++i)
-      wave.v[i] = interesting_bits(random, kind);
-    for (size_t i = 0; i < size_t{wave.agpr_count} * wave.lanes; ++i)
-      wave.a[i] = interesting_bits(random, kind);
-    switch (random() % 6) {
-      case 0: plain.set_exec(random() | uint64_t{random()} << 32); break;
-      case 1: plain.set_exec(0x00000000fffff000); break;
-      case 2: plain.set_exec(uint64_t{1} << random() % 32); break;
-      default: plain.set_exec(wave.full_exec());
-    }
+    const size_t vgprs = size_t{wave.vgpr_count} * wave.lanes;
+    const size_t agprs = size_t{wave.agpr_count} * wave.lanes;
+    if (is_new) filled = random_registers(seed, kind, vgprs, agprs);
+    std::copy(filled.s.begin(), filled.s.end(), wave.s);
+    wave.s[isa::slot::kVccLo] = filled.vcc[0];
+    wave.s[isa::slot::kVccHi] = filled.vcc[1];
+    wave.scc = filled.scc;
+    std::copy(filled.v.begin(), filled.v.end(), wave.v);
+    std::copy(filled.a.begin(), filled.a.end(), wave.a);
+    plain.set_exec(filled.exec);
     copy_state();
   }
   void copy_state() {
@@ -218,6 +220,34 @@ class TwinMachines {
   emu::TestMachine native;
 
  private:
+  struct Filled {
+    std::vector<uint32_t> s, v, a;
+    uint32_t vcc[2] = {};
+    bool scc = false;
+    uint64_t exec = 0;
+  };
+  Filled random_registers(uint32_t seed, Bits kind, size_t vgprs, size_t agprs) const {
+    std::mt19937 random(seed);
+    Filled filled;
+    const auto words = [&](size_t count) {
+      std::vector<uint32_t> bits(count);
+      for (uint32_t& word : bits) word = interesting_bits(random, kind);
+      return bits;
+    };
+    filled.s = words(100);
+    for (uint32_t& half : filled.vcc) half = random();
+    filled.scc = random() % 2 != 0;
+    filled.v = words(vgprs);
+    filled.a = words(agprs);
+    switch (random() % 6) {
+      case 0: filled.exec = random() | uint64_t{random()} << 32; break;
+      case 1: filled.exec = 0x00000000fffff000; break;
+      case 2: filled.exec = uint64_t{1} << random() % 32; break;
+      default: filled.exec = plain.wave.full_exec();
+    }
+    return filled;
+  }
+
   static size_t scratch_bytes(const emu::Wave& wave) {
     return size_t{wave.scratch_bytes_per_lane} * wave.lanes;
   }
@@ -230,6 +260,8 @@ class TwinMachines {
     wave.budget = budget;
     emu::run_slice(wave);
   }
+
+  std::map<std::pair<uint32_t, Bits>, Filled> filled_;
 };
 
 }  // namespace wavetap::jit
