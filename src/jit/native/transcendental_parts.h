@@ -144,7 +144,7 @@ inline Value* cosine_of(L& l, Value* revolutions) {
 }
 
 #if defined(__aarch64__)
-// The host's estimate of 1 / sqrt(number), made better once: 14 bits of it are right.
+// The host's estimate of 1 / sqrt(number), made better twice: 22 bits of it are right.
 inline Value* estimated_rsq(L& l, Value* number) {
   llvm::IRBuilder<>& ir = l.ir;
   constexpr unsigned kHost = 4;
@@ -155,9 +155,11 @@ inline Value* estimated_rsq(L& l, Value* number) {
     for (unsigned i = 0; i < kHost; ++i) own.push_back(static_cast<int>(first + i));
     Value* part = ir.CreateShuffleVector(number, own);
     Value* y = ir.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_frsqrte, {type}, {part});
-    Value* step = ir.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_frsqrts, {type},
-                                     {ir.CreateFMul(part, y), y});
-    y = ir.CreateFMul(y, step);
+    for (int round = 0; round < 2; ++round) {
+      Value* step = ir.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_frsqrts, {type},
+                                       {ir.CreateFMul(part, y), y});
+      y = ir.CreateFMul(y, step);
+    }
     if (l.lanes == kHost) return y;
     std::vector<int> wide(l.lanes, -1);
     std::vector<int> chosen;
@@ -168,22 +170,28 @@ inline Value* estimated_rsq(L& l, Value* number) {
   }
   return all;
 }
-// y * (1 - e)^-1/2, where e is what y * y * number lacks of 1: roots and quotients take the host tens
-// of cycles. Zeros and denormals become infinity, whatever comes of them here; infinity and what is negative
-// become NaN.
+// y * (1 - e)^-1/2, where e is what y * y * number lacks of 1: roots and quotients take the host tens of cycles. Without
+// doubles, which take as many registers more: e is what two fused products make of it, and what is left out of the
+// result, with what e is off by, is less than kError of e. A result that comes out another one by that much is in
+// doubt: 27 of all singles from 1 to 4, which were tried. Zeros and denormals become infinity, whatever comes of them
+// here; infinity and what is negative become NaN.
 inline Value* rsq(L& l, S s) {
+  constexpr float kError = 0x1p-43f;
   llvm::IRBuilder<>& ir = l.ir;
-  Value* bits = ir.CreateBitCast(s[0], l.u32());
-  Value* is_zero = ir.CreateICmpEQ(ir.CreateAnd(bits, l.splat(0x7f800000u)), l.splat(0u));
-  Value* wide = ir.CreateFPExt(s[0], l.f64());
-  Value* y = ir.CreateFPExt(estimated_rsq(l, s[0]), l.f64());
-  Value* e = fused(l, ir.CreateFNeg(ir.CreateFMul(wide, y)), y, wide_constant(l, 1));
-  // What is left out, 5/16 e^3 and so on, is one more step that all others would wait for. The result is off by 67 of
-  // its last places at most: all singles from 1 to 4 were tried.
-  Value* result = fused(l, ir.CreateFMul(y, e), fused(l, e, 3.0 / 8, 0.5), y);
-  Value* single = round_surely(l, result, ir.CreateNot(is_zero));
-  Value* infinite = ir.CreateOr(ir.CreateAnd(bits, l.splat(0x80000000u)), l.splat(0x7f800000u));
-  return ir.CreateSelect(is_zero, ir.CreateBitCast(infinite, l.f32()), single);
+  Value* size = ir.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, s[0]);
+  Value* is_zero = ir.CreateFCmpOLT(size, l.splat_f32(0x1p-126f));
+  Value* y = estimated_rsq(l, s[0]);
+  Value* root = ir.CreateFMul(s[0], y);
+  Value* e = fused(l, ir.CreateFNeg(root), y, l.splat_f32(1));
+  Value* rounded = fused(l, ir.CreateFNeg(s[0]), y, root);  // off the root
+  e = fused(l, rounded, y, e);
+  Value* half = ir.CreateFMul(y, l.splat_f32(0.5));
+  Value* result = fused(l, half, ir.CreateFAdd(e, l.splat_f32(kError)), y);
+  Value* other = fused(l, half, ir.CreateFSub(e, l.splat_f32(kError)), y);
+  l.doubts.push_back(ir.CreateAnd(ir.CreateFCmpUNE(result, other), ir.CreateNot(is_zero)));
+  Value* sign = ir.CreateAnd(ir.CreateBitCast(s[0], l.u32()), l.splat(0x80000000u));
+  Value* infinite = ir.CreateOr(sign, l.splat(0x7f800000u));
+  return ir.CreateSelect(is_zero, ir.CreateBitCast(infinite, l.f32()), result);
 }
 #else
 inline Value* rsq(L& l, S s) {
