@@ -28,7 +28,7 @@ inline constexpr uint32_t kHotArrivals = 1000;
 // In front of a wave's vector registers compiled code has this many bytes of its own: what it knows of
 // the wave from one piece to the next. A new wave's are forgotten, but for the last kGuessBytes: they
 // are whatever was there, and good for guesses only.
-inline constexpr size_t kCompiledStateBytes = 1280;
+inline constexpr size_t kCompiledStateBytes = 2432;
 inline constexpr size_t kGuessBytes = 64;
 inline void forget_compiled_state(uint32_t* vector_registers) {
   std::memset(reinterpret_cast<std::byte*>(vector_registers) - kCompiledStateBytes, 0xff,

@@ -125,6 +125,8 @@ class FactSlots {
   void begin(llvm::Value* rows, llvm::Value* now);
   // At its end, likewise.
   void end(llvm::Value* now);
+  // Where what writes these begins.
+  void forget_others(const WrittenRows& written);
   // Registers may have changed in a way nobody followed.
   void forget_all();
   // Whether something is known of one of these that is about other lanes than those of `exec`. Behind a look at
@@ -139,8 +141,12 @@ class FactSlots {
     Reader(FactSlots& slots, const AddressFacts& facts, llvm::Value* exec)
         : slots_(slots), facts_(facts), exec_(exec) {}
     const Fact& read(AddressFacts::Node node, bool looks);
+    // An i64: by how much the node will be larger in the next round of a loop, as far as that comes from what the
+    // segment adds to roots. A guess; null: nobody knows. Behind update().
+    llvm::Value* growth(AddressFacts& facts, AddressFacts::Node node);
 
    private:
+    llvm::Value* growth_of_root(AddressFacts& facts, AddressFacts::Node node);
     Fact read_root(const FactRoot& root, bool looks);
     Fact limited(Fact fact, llvm::Value* holds);
     Fact derived(const AddressFacts::Expression& of, const Fact& a, const Fact& b);
@@ -157,18 +163,19 @@ class FactSlots {
 
  private:
   llvm::Value* field(size_t slot, unsigned k);
+  AddressFacts::Node node_after(AddressFacts& facts, const FactRoot& root) const;
   size_t slot_of(const FactRoot& root) const;
   llvm::Value* state(size_t offset);
-  bool leaves_any() const { return !roots_.empty() || changed_ != ~0u; }
 
   llvm::IRBuilder<>& ir_;
   std::vector<FactRoot> roots_;
   const unsigned wave_lanes_;
   std::vector<int> place_;         // of each root, in the wave; -1: it has none
-  uint32_t own_ = 0;               // places of roots, a bit for each
-  uint32_t changed_ = 0;           // places of whatever the function may change
+  uint64_t own_ = 0;               // places of roots, a bit for each
+  uint64_t own_pairs_ = 0;         // of those that are two registers
   llvm::Value* memory_ = nullptr;  // of roots without a place
-  llvm::Value* others_ = nullptr;  // i32: places that others had at the beginning
+  llvm::Value* others_ = nullptr;  // a variable of 64 bits: places of others that are as they were
+  llvm::Value* pairs_ = nullptr;   // i64: places that had pairs at the beginning
   llvm::Value* rows_ = nullptr;
 };
 

@@ -155,6 +155,7 @@ void BlockEmitter::begin_run(int32_t i) {
     ir_.SetInsertPoint(goes_on);
   }
   ir_.CreateStore(ir_.CreateSub(left, ir_.getInt64(size)), left_);
+  facts_.forget_others(written_rows(request_, plan_, run_begin_, run_end_));
   if (plan_.at(i).ends_turn) emit_turn_end(i, [&] { emit_leave(i + 1, -1); });
 }
 

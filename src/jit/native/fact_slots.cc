@@ -28,13 +28,14 @@ Value* near_step(llvm::IRBuilder<>& ir, Value* step) {
                          ir.getInt64(kNoStep));
 }
 
-// In front of the registers: until when it is good, which places are in use, by which registers, and
-// the facts.
+// In front of the registers: until when it is good, which places are in use, which of them by two registers, by
+// which registers, and the facts.
 constexpr size_t kStamp = 0;
 constexpr size_t kInUse = 8;
-constexpr size_t kOwners = 16;
-constexpr uint32_t kPlaces = 32;
-constexpr size_t kFacts = 192;
+constexpr size_t kPairs = 16;
+constexpr size_t kOwners = 24;
+constexpr uint32_t kPlaces = 64;
+constexpr size_t kFacts = 320;
 static_assert(kOwners + kPlaces * sizeof(uint32_t) <= kFacts);
 static_assert(kFacts + kPlaces * kFields * sizeof(uint64_t) + emu::kGuessBytes <=
               emu::kCompiledStateBytes);
@@ -45,17 +46,13 @@ uint32_t owner_of(const FactRoot& root) { return root.low | (root.is_pair() ? 0x
 
 FactSlots::FactSlots(llvm::IRBuilder<>& ir, const Plan& plan, unsigned wave_lanes)
     : ir_(ir), roots_(plan.roots.begin(), plan.roots.end()), wave_lanes_(wave_lanes) {
-  for (const uint32_t reg : plan.written) {
-    changed_ |= 1u << reg % kPlaces;
-    changed_ |= 1u << (reg + kPlaces - 1) % kPlaces;  // the upper half of a pair
-  }
-  if (plan.writes_any) changed_ = ~0u;
   for (const FactRoot& root : roots_) {
     const uint32_t place = root.low % kPlaces;
     const bool has_place =
         (own_ >> place & 1) == 0 && (!root.is_pair() || root.high == root.low + 1);
     place_.push_back(has_place ? static_cast<int>(place) : -1);
-    if (has_place) own_ |= 1u << place;
+    if (has_place) own_ |= uint64_t{1} << place;
+    if (has_place && root.is_pair()) own_pairs_ |= uint64_t{1} << place;
   }
 }
 
@@ -72,20 +69,21 @@ Value* FactSlots::field(size_t slot, unsigned k) {
 
 void FactSlots::begin(Value* rows, Value* now) {
   rows_ = rows;
-  if (!leaves_any()) return;
   memory_ = ir_.CreateAlloca(llvm::ArrayType::get(ir_.getInt64Ty(), roots_.size() * kFields));
   Value* is_good = ir_.CreateICmpEQ(ir_.CreateLoad(ir_.getInt64Ty(), state(kStamp)), now);
   Value* in_use =
-      ir_.CreateSelect(is_good, ir_.CreateLoad(ir_.getInt32Ty(), state(kInUse)), ir_.getInt32(0));
-  others_ = ir_.CreateAnd(in_use, ir_.getInt32(~(own_ | changed_)));
+      ir_.CreateSelect(is_good, ir_.CreateLoad(ir_.getInt64Ty(), state(kInUse)), ir_.getInt64(0));
+  others_ = ir_.CreateAlloca(ir_.getInt64Ty());
+  pairs_ = ir_.CreateLoad(ir_.getInt64Ty(), state(kPairs));
+  ir_.CreateStore(ir_.CreateAnd(in_use, ir_.getInt64(~own_)), others_);
   for (size_t slot = 0; slot < roots_.size(); ++slot) {
     Value* lanes = ir_.getInt64(0);
     if (place_[slot] >= 0) {
       const auto place = static_cast<uint32_t>(place_[slot]);
       Value* owner = state(kOwners + place * sizeof(uint32_t));
       Value* own = ir_.getInt32(owner_of(roots_[slot]));
-      Value* is_used =
-          ir_.CreateICmpNE(ir_.CreateAnd(in_use, ir_.getInt32(1u << place)), ir_.getInt32(0));
+      Value* is_used = ir_.CreateICmpNE(ir_.CreateAnd(in_use, ir_.getInt64(uint64_t{1} << place)),
+                                        ir_.getInt64(0));
       Value* is_own = ir_.CreateICmpEQ(ir_.CreateLoad(ir_.getInt32Ty(), owner), own);
       lanes = ir_.CreateSelect(ir_.CreateAnd(is_used, is_own),
                                ir_.CreateLoad(ir_.getInt64Ty(), field(slot, 3)), lanes);
@@ -95,10 +93,26 @@ void FactSlots::begin(Value* rows, Value* now) {
   }
 }
 
+// Own roots are followed; what others know of registers that change is lost.
+void FactSlots::forget_others(const WrittenRows& written) {
+  uint64_t changed = written.may_be_any ? ~uint64_t{0} : 0;
+  uint64_t changed_pairs = 0;  // whose upper half it may be
+  for (const uint32_t reg : written.rows) {
+    changed |= uint64_t{1} << reg % kPlaces;
+    changed_pairs |= uint64_t{1} << (reg + kPlaces - 1) % kPlaces;
+  }
+  Value* lost = ir_.CreateAnd(pairs_, ir_.getInt64(changed_pairs));
+  lost = ir_.CreateOr(lost, ir_.getInt64(changed));
+  Value* others = ir_.CreateLoad(ir_.getInt64Ty(), others_);
+  ir_.CreateStore(ir_.CreateAnd(others, ir_.CreateNot(lost)), others_);
+}
+
 // What others know is left to those who come later, as far as it is still true.
 void FactSlots::end(Value* now) {
-  if (!leaves_any()) return;
-  ir_.CreateStore(ir_.CreateOr(others_, ir_.getInt32(own_)), state(kInUse));
+  Value* others = ir_.CreateLoad(ir_.getInt64Ty(), others_);
+  ir_.CreateStore(ir_.CreateOr(others, ir_.getInt64(own_)), state(kInUse));
+  Value* other_pairs = ir_.CreateAnd(pairs_, ir_.getInt64(~own_));
+  ir_.CreateStore(ir_.CreateOr(other_pairs, ir_.getInt64(own_pairs_)), state(kPairs));
   ir_.CreateStore(now, state(kStamp));
 }
 
@@ -126,6 +140,16 @@ void FactSlots::forget(const std::set<FactRoot>& roots) {
   for (const FactRoot& root : roots) ir_.CreateStore(ir_.getInt64(0), field(slot_of(root), 3));
 }
 
+// What a changed root is behind the segment. One that comes from roots without slots is not known.
+AddressFacts::Node FactSlots::node_after(AddressFacts& facts, const FactRoot& root) const {
+  const std::set<FactRoot> needed = facts.roots_after(root);
+  const bool are_known = std::all_of(needed.begin(), needed.end(), [&](const FactRoot& of) {
+    return std::find(roots_.begin(), roots_.end(), of) != roots_.end();
+  });
+  if (!are_known) return AddressFacts::kUnknown;
+  return root.is_pair() ? facts.pair(root.low, root.high) : facts.row(root.low);
+}
+
 void FactSlots::update(AddressFacts& facts, Reader& reader, Value* exec) {
   struct Changed {
     size_t slot;
@@ -135,15 +159,10 @@ void FactSlots::update(AddressFacts& facts, Reader& reader, Value* exec) {
   for (size_t slot = 0; slot < roots_.size(); ++slot) {
     const FactRoot& root = roots_[slot];
     if (!facts.is_changed(root.low) && !(root.is_pair() && facts.is_changed(root.high))) continue;
-    const AddressFacts::Node node =
-        root.is_pair() ? facts.pair(root.low, root.high) : facts.row(root.low);
-    // A root that has no slot is not known either. What an address grows by is looked at, once.
-    const std::set<FactRoot> needed = facts.roots_after(root);
-    const bool is_known = node != AddressFacts::kUnknown &&
-                          std::all_of(needed.begin(), needed.end(), [&](const FactRoot& of) {
-                            return std::find(roots_.begin(), roots_.end(), of) != roots_.end();
-                          });
-    const bool looks = needed.contains(root);
+    const AddressFacts::Node node = node_after(facts, root);
+    // What an address grows by is looked at, once.
+    const bool looks = facts.roots_after(root).contains(root);
+    const bool is_known = node != AddressFacts::kUnknown;
     all.push_back({slot, is_known ? &reader.read(node, looks) : nullptr});
   }
   for (const Changed& changed : all) {
@@ -219,6 +238,36 @@ const Fact& FactSlots::Reader::read(AddressFacts::Node node, bool looks) {
   const Fact a = read(of.a, looks);
   const Fact b = of.b == AddressFacts::kUnknown ? Fact{} : read(of.b, looks);
   return all[node] = derived(of, a, b);
+}
+
+Value* FactSlots::Reader::growth_of_root(AddressFacts& facts, AddressFacts::Node node) {
+  llvm::IRBuilder<>& ir = slots_.ir_;
+  const FactRoot root = facts.at(node).root;
+  if (!facts.roots_after(root).contains(root)) return nullptr;
+  const AddressFacts::Node after = slots_.node_after(facts, root);
+  if (after == AddressFacts::kUnknown) return nullptr;
+  Value* lowest = read(after, /*looks=*/true).lowest;
+  Value* growth = ir.CreateSub(lowest, read(node, /*looks=*/true).lowest);
+  return root.is_pair() ? growth : signed_half(ir, growth);
+}
+
+Value* FactSlots::Reader::growth(AddressFacts& facts, AddressFacts::Node node) {
+  llvm::IRBuilder<>& ir = slots_.ir_;
+  const AddressFacts::Expression of = facts.at(node);
+  if (of.kind == Form::kRoot) return growth_of_root(facts, node);
+  if (of.kind == Form::kUniform) return nullptr;
+  Value* a = growth(facts, of.a);
+  Value* b = of.b == AddressFacts::kUnknown ? nullptr : growth(facts, of.b);
+  switch (of.kind) {
+    case Form::kAdd:
+      if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
+      return ir.CreateAdd(a, b);
+    case Form::kSub: return b == nullptr ? a : nullptr;
+    case Form::kTimes:
+      return a == nullptr ? a : ir.CreateMul(a, low_half(ir, read(of.b, /*looks=*/true).lowest));
+    case Form::kShift: return a == nullptr ? a : ir.CreateShl(a, of.by);
+    default: return a;
+  }
 }
 
 // What is known of a sum, a product …, from what is known of its parts.

@@ -210,25 +210,27 @@ class Ways {
   std::vector<int32_t> open_;
 };
 
-void note_written(const BlockRequest& request, Plan& plan) {
-  for (int32_t i = 0; i < plan.size(); ++i) {
+}  // namespace
+
+WrittenRows written_rows(const BlockRequest& request, const Plan& plan, int32_t begin,
+                         int32_t end) {
+  WrittenRows written;
+  for (int32_t i = begin; i < end; ++i) {
     const Inst& inst = request.insts[plan.first + i];
     const Kind kind = plan.at(i).kind;
     if (kind == Kind::kSkipped || kind == Kind::kLeave) continue;
-    if (kind == Kind::kCall || kind == Kind::kLast) plan.writes_any |= may_write_rows(inst);
+    if (kind == Kind::kCall || kind == Kind::kLast) written.may_be_any |= may_write_rows(inst);
     if (!inst.dst.is(OperandKind::kVgpr)) continue;
     for (uint32_t k = 0; k < std::max<uint32_t>(inst.dst.dwords, 1); ++k)
-      plan.written.insert(inst.dst.index + k);
+      written.rows.insert(inst.dst.index + k);
   }
+  return written;
 }
-
-}  // namespace
 
 Plan plan_block(const BlockRequest& request) {
   Plan plan;
   plan.first = request.first;
   const Ways ways(request, plan);
-  note_written(request, plan);
   if (plan.has(0) && plan.at(0).kind == Kind::kLeave) plan.insts.clear();
   find_segments(request, plan);
   int compiled = 0;

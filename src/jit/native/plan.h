@@ -53,8 +53,6 @@ struct Plan {
   int32_t first = 0;           // index in the program
   std::vector<Planned> insts;  // by distance from `first`
   std::set<FactRoot> roots;    // registers whose addresses are known before segments
-  std::set<uint32_t> written;  // vector registers that may change
-  bool writes_any = false;     // handlers that are called may write any of them
   bool is_worthwhile = false;  // compiled code would be quicker than handlers
 
   int32_t size() const { return static_cast<int32_t>(insts.size()); }
@@ -65,6 +63,14 @@ struct Plan {
 };
 
 Plan plan_block(const BlockRequest& request);
+
+// Vector registers that instructions [begin, end) of a plan may change.
+struct WrittenRows {
+  std::set<uint32_t> rows;
+  bool may_be_any = false;  // by handlers that are called
+};
+WrittenRows written_rows(const BlockRequest& request, const Plan& plan, int32_t begin, int32_t end);
+
 void find_segments(const BlockRequest& request, Plan& plan);
 
 // Where the mask result of a vector operation goes. Masks are pairs of slots in wave64.
