@@ -56,6 +56,9 @@ class MemoryEmitter {
   llvm::Value* have(const Steps& steps);
   // What follows is for lanes that have them, all active; empty: for any.
   void assume(const Steps& steps);
+  // Of an instruction, as far as that is assumed: lanes have a step, and it is none.
+  bool is_known(const isa::Inst& inst) const { return known_step(inst) != kAnyStep; }
+  bool is_same(const isa::Inst& inst) const { return known_step(inst) == 0; }
 
   // Inside a strip; `active` has a bit for each of its lanes.
   void begin_strip(const LaneBuilder& lanes, llvm::Value* active);
@@ -100,6 +103,7 @@ class MemoryEmitter {
   };
 
   const Access& find(const isa::Inst& inst) const;
+  int64_t known_step(const isa::Inst& inst) const { return groups_[find(inst).group].known_step; }
   llvm::Value* kept_bits();
   llvm::Value* check_group(Group& group, const Fact& fact, llvm::Value* exec, uint64_t all_lanes);
   llvm::Value* has_step(Group& group, uint32_t step);

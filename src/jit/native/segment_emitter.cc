@@ -57,6 +57,7 @@ void SegmentEmitter::emit(int32_t begin, int32_t end) {
   const bool changes_exec = plan_.at(end - 1).kind == Kind::kVector && mask_slots(last).to_exec;
   if (request_.live != nullptr) live_ = &request_.live[changes_exec ? end - 1 : end];
   capture(begin, end);
+  move_loads();
   find_last_writes();
   is_full_ = ir_.CreateICmpEQ(exec_, ir_.getInt64(all_lanes()));
   if (may_redo) begin_redo();

@@ -80,6 +80,10 @@ class SegmentEmitter {
   };
 
   void capture(int32_t begin, int32_t end);
+  // The order of operations: segment_order.cc.
+  static bool may_move(const Operation& operation);
+  size_t first_use(size_t load) const;
+  void move_loads();
   void find_last_writes();
   bool is_needed(uint32_t reg) const { return live_ == nullptr || live_->has_row(reg); }
   bool is_needed_mask(uint32_t at) const;
@@ -95,7 +99,7 @@ class SegmentEmitter {
   unsigned choose_lanes_for_all() const;
   static std::vector<uint32_t> rows_read(const Operation& operation);
   static std::vector<uint32_t> rows_written(const Operation& operation);
-  unsigned rows_at_once() const;
+  unsigned registers_at_once(unsigned per_row) const;
   void set_row(uint32_t reg, llvm::Value* bits, llvm::Value* number, const Operation& operation);
   void note_read(uint32_t reg);
   void gather_doubts();

@@ -108,8 +108,9 @@ std::vector<uint32_t> SegmentEmitter::rows_read(const Operation& operation) {
   return rows;
 }
 
-// How many rows the operations, in their order, have in use at most.
-unsigned SegmentEmitter::rows_at_once() const {
+// How many registers of the host the operations, in their order, have in use at most, where a row takes
+// `per_row`. What is the same in all lanes of the strip takes one.
+unsigned SegmentEmitter::registers_at_once(unsigned per_row) const {
   const size_t count = operations_.size();
   std::vector<int> change(count + 2);
   struct Held {
@@ -117,23 +118,31 @@ unsigned SegmentEmitter::rows_at_once() const {
     size_t end;
     bool is_read_first;
     bool is_written = false;
+    unsigned registers = 1;
   };
   std::map<uint32_t, Held> now;
   const auto over = [&](const Held& value) {
-    ++change[value.begin];
-    --change[value.end + 1];
+    change[value.begin] += static_cast<int>(value.registers);
+    change[value.end + 1] -= static_cast<int>(value.registers);
   };
   for (size_t i = 0; i < count; ++i) {
-    for (const uint32_t reg : rows_read(operations_[i])) {
-      Held& held = now.try_emplace(reg, Held{i, i, true}).first->second;
+    const Operation& operation = operations_[i];
+    const bool is_known = operation.is_memory && memory_.is_known(*operation.inst);
+    for (const uint32_t reg : rows_read(operation)) {
+      // Of addresses in a row the first one is enough.
+      if (is_known && reg == operation.inst->vaddr.index && !now.contains(reg)) continue;
+      Held& held = now.try_emplace(reg, Held{i, i, true, false, per_row}).first->second;
       // What was not written can be loaded again.
       if (!held.is_written) held.begin = i;
       held.end = i;
     }
-    for (const uint32_t reg : rows_written(operations_[i])) {
+    const bool is_one = operation.is_memory && memory_.is_same(*operation.inst);
+    for (const uint32_t reg : rows_written(operation)) {
       const auto [at, is_new] = now.try_emplace(reg, Held{i, i, false});
       if (!is_new) over(at->second);
-      at->second.begin = at->second.end = i;
+      // Results take the place of operands that nobody reads later.
+      at->second.begin = at->second.end = operation.is_memory ? i : i + 1;
+      at->second.registers = is_one ? 1 : per_row;
       at->second.is_written = true;
     }
   }
@@ -152,10 +161,10 @@ unsigned SegmentEmitter::rows_at_once() const {
 // As wide as the host's registers hold what is in use: that hides latencies.
 unsigned SegmentEmitter::choose_lanes_for_all() const {
   const bool has_series = std::any_of(operations_.begin(), operations_.end(), is_series);
-  const unsigned rows = rows_at_once() + (has_series ? kSpareForSeries : kSpare);
+  const unsigned spare = has_series ? kSpareForSeries : kSpare;
   unsigned lanes = vectors_.lanes;
   for (unsigned per_row = 4; per_row > 1 && lanes == vectors_.lanes; per_row /= 2)
-    if (rows * per_row <= vectors_.registers) lanes *= per_row;
+    if (registers_at_once(per_row) + spare * per_row <= vectors_.registers) lanes *= per_row;
   for (const Operation& operation : operations_)
     lanes = std::max(lanes, lane_pattern(*operation.inst).group);
   return std::min(lanes, memory_.is_empty() ? wave_lanes_ : kAddressGroup);
