@@ -65,6 +65,12 @@ Value* MemoryEmitter::check(FactSlots::Reader& facts, Value* exec, uint64_t all_
   return all;
 }
 
+void MemoryEmitter::expect(FactSlots::Reader& reader, AddressFacts& facts) {
+  for (Group& group : groups_)
+    if (group.space == Space::kGlobal && !group.is_store)
+      group.growth = reader.growth(facts, group.address);
+}
+
 std::set<FactRoot> MemoryEmitter::roots(const AddressFacts& facts) const {
   std::set<FactRoot> roots;
   for (const Group& group : groups_) facts.add_roots(group.address, roots);

@@ -339,12 +339,25 @@ std::vector<Value*> MemoryEmitter::load_unknown(const Access& access) {
   return result;
 }
 
+// What the next round loads. No address is too wrong to be prefetched.
+void MemoryEmitter::prefetch(const Access& access) {
+  constexpr uint64_t kLine = 64;
+  const Group& group = groups_[access.group];
+  if (group.growth == nullptr || group.known_step != access.op.bytes) return;
+  Value* next = ir_.CreateGEP(ir_.getInt8Ty(), first_pointer(access, 0), group.growth);
+  for (uint64_t at = 0; at < uint64_t{lanes_->lanes} * access.op.bytes; at += kLine)
+    ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
+                        {ir_.CreateConstGEP1_64(ir_.getInt8Ty(), next, at), ir_.getInt32(0),
+                         ir_.getInt32(3), ir_.getInt32(1)});
+}
+
 std::vector<Value*> MemoryEmitter::load(const Inst& inst, Value* low, Value* old) {
   const Access& access = find(inst);
   low_ = low;
   Group& group = groups_[access.group];
   note_place(access);
   find_first(group);
+  prefetch(access);
   const bool is_known = group.known_step != kAnyStep;
   std::vector<Value*> result = is_known ? load_known(access) : load_unknown(access);
   if (access.op.part != MemoryOp::Part::kWhole) result[0] = put_half(access, result[0], old);

@@ -11,6 +11,9 @@
 // lanes are done one by one. A strip of which lanes are off is loaded from LDS as a whole where all lanes have the
 // pattern.
 //
+// What a loop loads in rows from global memory, in steps that the segment makes, the host is told to fetch one round
+// ahead: rows of a matrix lie too far from each other for it to guess.
+//
 // A segment stores once at most, as its last operation and reads nothing in the same space: lanes of
 // a strip store before those of the next one read. Ordering is the handlers': elements move as whole
 // as theirs do, none is read twice or only once for two, and a store to global memory has a release
@@ -43,6 +46,9 @@ class MemoryEmitter {
   void add(const isa::Inst& inst, int32_t index, ScalarFile& scalars, AddressFacts& facts);
   // Emits the look at all addresses. The result: they are as the strips need them.
   llvm::Value* check(FactSlots::Reader& facts, llvm::Value* exec, uint64_t all_lanes);
+
+  // Behind FactSlots::update(): notes where loads will be in the next round of a loop.
+  void expect(FactSlots::Reader& reader, AddressFacts& facts);
 
   // What addresses are made from.
   std::set<FactRoot> roots(const AddressFacts& facts) const;
@@ -87,6 +93,7 @@ class MemoryEmitter {
     llvm::Value* origin{};  // i64: where the host has the byte at `begin` of a lane at distance() 0
     llvm::Value* covers{};  // i1: lanes that are off could be loaded from as well
     llvm::Value* step{};    // i64
+    llvm::Value* growth{};  // i64: of addresses, until the next round; null: nobody knows
     int64_t known_step = kAnyStep;
     // Of the strip, by element size: is it in a row, or the same for all? Not i1, or LLVM compares
     // anew for every access.
@@ -114,6 +121,7 @@ class MemoryEmitter {
   llvm::Value* first_pointer(const Access& access, uint32_t element);
   llvm::Value* addresses(const Group& group);
   llvm::Value* read(llvm::Type* type, llvm::Value* at);
+  void prefetch(const Access& access);
   void put(llvm::Value* value, llvm::Value* at);
   llvm::Value* put_half(const Access& access, llvm::Value* bits, llvm::Value* old);
   llvm::Value* extend(const Access& access, llvm::Value* value, llvm::Type* type);

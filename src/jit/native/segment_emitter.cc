@@ -61,7 +61,7 @@ void SegmentEmitter::emit(int32_t begin, int32_t end) {
   find_last_writes();
   is_full_ = ir_.CreateICmpEQ(exec_, ir_.getInt64(all_lanes()));
   if (may_redo) begin_redo();
-  emit_check(has_memory);
+  emit_check(end, has_memory);
   emit_versions();
   if (may_redo) emit_join(begin, end);
 }

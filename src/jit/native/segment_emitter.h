@@ -89,7 +89,8 @@ class SegmentEmitter {
   bool is_needed_mask(uint32_t at) const;
   unsigned choose_lanes() const;
   uint64_t all_lanes() const { return wave64_ ? ~uint64_t{0} : 0xffffffffu; }
-  void emit_check(bool has_memory);
+  bool is_in_loop(int32_t end) const;
+  void emit_check(int32_t end, bool has_memory);
   llvm::Value* emit_address_check(FactSlots::Reader& reader);
   void emit_versions();
   std::map<uint32_t, llvm::Value*> emit_version();

@@ -37,13 +37,23 @@ Value* SegmentEmitter::emit_address_check(FactSlots::Reader& reader) {
   return result;
 }
 
+// Whether what ends there is done again: a branch leads back. As far as the request tells.
+bool SegmentEmitter::is_in_loop(int32_t end) const {
+  for (int32_t i = end; i < request_.known; ++i) {
+    const int32_t target = request_.insts[plan_.first + i].target;
+    if (target >= 0 && target < plan_.first + end) return true;
+  }
+  return false;
+}
+
 // Goes on where all addresses are as strips need them. What is known of registers afterwards is true
 // whoever does the segment.
-void SegmentEmitter::emit_check(bool has_memory) {
+void SegmentEmitter::emit_check(int32_t end, bool has_memory) {
   FactSlots::Reader reader(*values_.facts, facts_, exec_);
   Value* is_good = has_memory ? emit_address_check(reader) : nullptr;
   values_.facts->update(facts_, reader, exec_);
   if (!has_memory) return;
+  if (is_in_loop(end)) memory_.expect(reader, facts_);
   BasicBlock* good = new_block("addresses");
   redo_from(ir_.getInt32(0), {});
   ir_.CreateCondBr(is_good, good, redo_);
