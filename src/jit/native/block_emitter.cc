@@ -84,9 +84,10 @@ void BlockEmitter::emit() {
     }
     int32_t end = i;
     while (end < plan_.size() && plan_.at(end).segment == planned.segment) ++end;
-    SegmentEmitter segment(ir_, scalars_, request_, plan_, vectors_,
-                           {wave_, first_inst_, handlers_, rows_, &facts_,
-                            [this](Value* performed) { emit_leave(performed); }});
+    SegmentEmitter segment(
+        ir_, scalars_, request_, plan_, vectors_,
+        {wave_, first_inst_, handlers_, rows_, &facts_,
+         [this](Value* performed) { emit_leave(performed); }, [this] { emit_fence(); }});
     segment.emit(i, end);
     i = end;
   }

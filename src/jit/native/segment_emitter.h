@@ -5,7 +5,8 @@
 // what the segment writes twice is stored once. EXEC does not change inside a segment. Results are
 // computed for every lane of a strip and stored for those of EXEC; a strip without any is skipped.
 // Scalar operations between the vector ones are done before all strips: none of them reads a mask
-// that the segment makes, and a vector operation takes the value a scalar has at its place.
+// that the segment makes, and a vector operation takes the value a scalar has at its place. So are fences,
+// which nothing in memory is done before.
 //
 // Doubt. Where a NaN turns up among results (lane_builder.h), the strip is not stored; the handlers
 // of the whole segment do it and those after it, with EXEC cut down to their lanes. The lanes that
@@ -47,6 +48,7 @@ struct BlockValues {
   FactSlots* facts;
   // Ends the block after as many instructions, an i64, where the wave has stopped.
   std::function<void(llvm::Value*)> leave;
+  std::function<void()> fence;
 };
 
 class SegmentEmitter {

@@ -67,6 +67,12 @@ struct Segment {
     if (all.test(slot::kExecLo) || all.test(slot::kExecHi)) return false;
     return (all & masks).none();
   }
+  // What is done before all strips. A fence parts what is loaded before it from what comes behind.
+  bool takes_other(Kind kind, const Inst& inst) const {
+    if (kind == Kind::kNothing) return true;
+    if (is_closed) return false;
+    return (kind == Kind::kFence && !has_memory) || (kind == Kind::kScalar && takes_scalar(inst));
+  }
   bool takes_vector(const Inst& inst) const {
     const VectorOp& op = *compiled_vector_op(inst);
     // Accesses to memory limit how many lanes are done together.
@@ -188,9 +194,7 @@ void find_segments(const BlockRequest& request, Plan& plan) {
       segment.add_memory(inst, plan.roots);
       planned.segment = number;
       last_vector = i;
-    } else if (is_open && (planned.kind == Kind::kNothing ||
-                           (planned.kind == Kind::kScalar && !segment.is_closed &&
-                            segment.takes_scalar(inst)))) {
+    } else if (is_open && segment.takes_other(planned.kind, inst)) {
       planned.segment = number;
     } else {
       close(i);
