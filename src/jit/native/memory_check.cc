@@ -65,10 +65,11 @@ Value* MemoryEmitter::check(FactSlots::Reader& facts, Value* exec, uint64_t all_
   return all;
 }
 
-void MemoryEmitter::expect(FactSlots::Reader& reader, AddressFacts& facts) {
+void MemoryEmitter::expect(FactSlots::Reader& reader, AddressFacts& facts, bool is_in_loop) {
+  constexpr uint64_t kAhead = 4096;  // bytes: waves of some workgroups
   for (Group& group : groups_)
     if (group.space == Space::kGlobal && !group.is_store)
-      group.growth = reader.growth(facts, group.address);
+      group.growth = is_in_loop ? reader.growth(facts, group.address) : ir_.getInt64(kAhead);
 }
 
 std::set<FactRoot> MemoryEmitter::roots(const AddressFacts& facts) const {

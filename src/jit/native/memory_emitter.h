@@ -12,7 +12,8 @@
 // pattern.
 //
 // What a loop loads in rows from global memory, in steps that the segment makes, the host is told to fetch one round
-// ahead: rows of a matrix lie too far from each other for it to guess.
+// ahead: rows of a matrix lie too far from each other for it to guess. Outside of loops it is what waves that come
+// later will load, if they go on where this one ends.
 //
 // A segment stores once at most, as its last operation and reads nothing in the same space: lanes of
 // a strip store before those of the next one read. Ordering is the handlers': elements move as whole
@@ -47,8 +48,8 @@ class MemoryEmitter {
   // Emits the look at all addresses. The result: they are as the strips need them.
   llvm::Value* check(FactSlots::Reader& facts, llvm::Value* exec, uint64_t all_lanes);
 
-  // Behind FactSlots::update(): notes where loads will be in the next round of a loop.
-  void expect(FactSlots::Reader& reader, AddressFacts& facts);
+  // Behind FactSlots::update(): notes where will be loaded from next.
+  void expect(FactSlots::Reader& reader, AddressFacts& facts, bool is_in_loop);
 
   // What addresses are made from.
   std::set<FactRoot> roots(const AddressFacts& facts) const;

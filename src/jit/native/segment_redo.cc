@@ -53,7 +53,7 @@ void SegmentEmitter::emit_check(int32_t end, bool has_memory) {
   Value* is_good = has_memory ? emit_address_check(reader) : nullptr;
   values_.facts->update(facts_, reader, exec_);
   if (!has_memory) return;
-  if (is_in_loop(end)) memory_.expect(reader, facts_);
+  memory_.expect(reader, facts_, is_in_loop(end));
   BasicBlock* good = new_block("addresses");
   redo_from(ir_.getInt32(0), {});
   ir_.CreateCondBr(is_good, good, redo_);
