@@ -355,6 +355,79 @@ TEST_P(Loop, AddressesAreKnownBehindBarriers) {
   }
 }
 
+// What a way changes that is not taken is known as before; what one has changed is not.
+TEST_P(Loop, AddressesChangeOnTheWayThatIsTaken) {
+  const std::string text = spell(R"(
+    v_lshlrev_b32 v2, 2, v0
+    ADD v3, 64, v2
+    ds_read_b32 v4, v2
+    ds_read_b32 v5, v3
+    s_barrier
+    s_cmp_lt_u32 s9, 24
+    s_cbranch_scc1 over
+    ADD v3, s9, v3
+    v_add_f32 v5, v5, v4
+  over:
+    v_add_f32 v6, v4, v5
+    s_barrier
+    ds_read_b32 v8, v2
+    ds_read_b32 v9, v3
+    v_add_f32 v6, v8, v9
+    s_endpgm)");
+  const emu::LoweredCode* plain = machines_.plain.load(text);
+  const emu::LoweredCode* native = machines_.native.load(text);
+  ASSERT_NE(plain, nullptr) << text;
+  for (const int32_t place : {0, 5, 11}) ASSERT_TRUE(machines_.publish(*native, place));
+  for (uint32_t seed = 1; seed <= 12; ++seed) {
+    prepare(seed);
+    machines_.plain.wave.s[9] = 4 * seed;
+    machines_.copy_state();
+    machines_.run_loaded(*plain, *native, 100000);
+    for (int i = 0; i < 4 && machines_.plain.wave.state != emu::WaveState::kFinished; ++i)
+      machines_.go_on(100000);
+    ASSERT_EQ(machines_.difference(), "") << "seed " << seed;
+  }
+}
+
+// Loads move down to where their registers are read: not past what changes their address, reads the register as
+// it was, or writes it.
+TEST_P(Loop, LoadsMoveAndLoadTheSame) {
+  expect_same(R"(
+    v_lshlrev_b32 v2, 2, v0
+    v_mov_b32 v3, 64
+    ds_read2_b32 v[6:7], v2 offset1:16
+    ds_read_b32 v8, v3
+    ds_read_b32 v9, v3 offset:4
+    ds_read_b32 v10, v2 offset:256
+    v_add_f32 v11, v6, v8
+    ADD v2, 64, v2
+    ds_read_b32 v12, v2
+    v_fma_f32 v13, v9, v7, v11
+    v_mul_f32 v9, v8, v13
+    ds_read_b32 v8, v2 offset:8
+    v_mov_b32 v14, v12
+    v_fma_f32 v13, v9, v10, v13
+    v_add_f32 v8, v8, v13
+    v_mov_b32 v2, v14
+    s_endpgm)");
+}
+
+// A fence is done before the strips of a segment that loads behind it only.
+TEST_P(Loop, FencesBetweenOperations) {
+  expect_same(R"(
+    v_lshlrev_b32 v2, 2, v0
+    v_add_f32 v6, v7, v8
+    FENCE
+    v_fma_f32 v6, v7, v8, v6
+    ds_read_b32 v9, v2
+    v_add_f32 v6, v9, v6
+    FENCE
+    ds_read_b32 v10, v2 offset:64
+    v_add_f32 v6, v10, v6
+    FENCE
+    s_endpgm)");
+}
+
 // Compiled code lets go where handlers do, whatever place it is entered at.
 TEST_P(Loop, TurnsEndBeforeLdsIsOverwritten) {
   const std::string text = spell(R"(
