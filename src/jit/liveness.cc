@@ -7,6 +7,7 @@
 #include "emu/exec/cache_fence.h"
 #include "emu/exec/vop_row.h"
 #include "emu/register_bytes.h"
+#include "jit/exec_regions.h"
 #include "jit/idle_ops.h"
 
 namespace wavetap::jit {
@@ -248,7 +249,7 @@ bool has_indexes(const isa::Program& program) {
 class Search {
  public:
   Search(const isa::Program& program, std::vector<LiveRegisters>& live)
-      : program_(program), live_(live), later_(live.size()) {
+      : program_(program), live_(live), regions_(program), later_(live.size()) {
     for (int32_t i = 0; i < program.size(); ++i)
       effects_.push_back(effect_of(program.insts()[i], program.wave64()));
     // Both halves of a pair read before either writes.
@@ -283,8 +284,7 @@ class Search {
         const bool is_inside = inst.target >= 0 && inst.target < program_.size();
         lead_to(is_inside ? static_cast<size_t>(inst.target) : live_.size() - 1, live, later);
       }
-      if (effect.exec == Effect::Exec::kAny)
-        std::copy(std::begin(later.rows), std::end(later.rows), std::begin(live.rows));
+      if (effect.exec == Effect::Exec::kAny) lose_lanes(i, live, later);
       take_off(live, effect.overwrites);
       add(live, effect.reads);
       add(later, effect.reads);
@@ -294,6 +294,18 @@ class Search {
     later_[at] = later;
     return has_changed;
   }
+  // Lanes that are off from here on need what is read where they come back.
+  void lose_lanes(int32_t i, LiveRegisters& live, const LiveRegisters& later) const {
+    const std::vector<int32_t>* ends = regions_.ends(i);
+    if (ends == nullptr) {
+      std::copy(std::begin(later.rows), std::end(later.rows), std::begin(live.rows));
+      return;
+    }
+    for (const int32_t end : *ends) {
+      const LiveRegisters& behind = live_[static_cast<size_t>(end) + 1];
+      for (size_t k = 0; k < std::size(live.rows); ++k) live.rows[k] |= behind.rows[k];
+    }
+  }
   void lead_to(size_t at, LiveRegisters& live, LiveRegisters& later) const {
     add(live, live_[at]);
     add(later, later_[at]);
@@ -301,6 +313,7 @@ class Search {
 
   const isa::Program& program_;
   std::vector<LiveRegisters>& live_;
+  const ExecRegions regions_;
   std::vector<LiveRegisters> later_;  // read at all, overwritten before or not
   std::vector<Effect> effects_;
 };

@@ -6,7 +6,8 @@
 //
 // Lanes. An instruction writes lanes of EXEC. A register counts as overwritten only where all lanes that
 // are on here will be on there: EXEC may gain lanes on the way, but where it may lose one, what is
-// read at all behind that place counts as read.
+// read at all behind that place counts as read. Unless it is known where lost lanes come back
+// (exec_regions.h): they need what is read behind that.
 //
 // What is not understood reads everything: computed jumps, calls, registers by index, instructions of
 // families that are not followed.

@@ -101,6 +101,73 @@ TEST(Liveness, LanesThatMayBeOffAreNotOverwritten) {
   EXPECT_TRUE(compares.needs_row(1, 1));
 }
 
+// Whether v1 is needed before `text`, behind which all that is read is v2, stored where v[4:5] says.
+bool needs_v1(const std::string& text, bool wave64 = true) {
+  const Code code(text +
+                      "\nv_mov_b32 v1, v2\n"
+                      "global_store_dword v[4:5], v1, off\n"
+                      "s_endpgm",
+                  wave64 ? emu::kGfx90a : emu::kGfx1030, wave64);
+  return code.needs_row(0, 1);
+}
+
+TEST(Liveness, LanesThatComeBackNeedWhatIsReadThere) {
+  EXPECT_FALSE(
+      needs_v1("s_and_saveexec_b64 s[0:1], vcc\n"
+               "s_cbranch_execz 3\n"
+               "v_mov_b32 v1, v3\n"
+               "ds_write_b32 v6, v1\n"
+               "s_or_b64 exec, exec, s[0:1]"));
+  EXPECT_FALSE(
+      needs_v1("s_mov_b32 s0, exec_lo\n"
+               "s_mov_b32 s1, 0\n"
+               "v_cmpx_lt_u32 v6, v7\n"
+               "v_mov_b32 v1, v3\n"
+               "ds_write_b32 v6, v1\n"
+               "s_or_b32 exec_lo, exec_lo, s0",
+               false));
+  // Read on the way, or by lanes that were off.
+  EXPECT_TRUE(
+      needs_v1("s_and_saveexec_b64 s[0:1], vcc\n"
+               "ds_write_b32 v6, v1\n"
+               "s_or_b64 exec, exec, s[0:1]"));
+  EXPECT_TRUE(
+      needs_v1("s_and_saveexec_b64 s[0:1], vcc\n"
+               "v_mov_b32 v1, v3\n"
+               "s_or_b64 exec, exec, s[0:1]\n"
+               "ds_write_b32 v6, v1"));
+}
+
+TEST(Liveness, LanesThatMayNotComeBackNeedWhatIsReadAtAll) {
+  const std::string begin = "s_and_saveexec_b64 s[0:1], vcc\nv_mov_b32 v1, v3\n";
+  const std::string end = "\nds_write_b32 v6, v1\ns_or_b64 exec, exec, s[0:1]";
+  EXPECT_FALSE(needs_v1(begin + "s_mov_b64 s[2:3], 0" + end));
+  for (const char* const between :
+       {"s_mov_b64 s[0:1], 0",          // the saved mask changes
+        "s_mov_b32 s1, 0",              // half of it
+        "v_cmp_lt_u32 s[0:1], v6, v7",  // likewise
+        "s_mov_b64 exec, -1",           // all lanes read
+        "s_or_b64 exec, exec, s[2:3]",  // others come back
+        "v_readlane_b32 s2, v1, 3",     // a lane that is off is read
+        "ds_bpermute_b32 v7, v6, v1",   // it may be
+        "v_mov_b32_dpp v7, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf"})
+    EXPECT_TRUE(needs_v1(begin + between + end)) << between;
+  EXPECT_TRUE(
+      needs_v1("s_and_saveexec_b64 s[0:1], vcc\n"
+               "v_mov_b32 v1, v3\n"
+               "ds_write_b32 v6, v1\n"
+               "s_or_b64 exec, exec, s[2:3]"));
+}
+
+TEST(Liveness, NullSavesNoLanes) {
+  EXPECT_TRUE(
+      needs_v1("s_and_saveexec_b32 null, vcc_lo\n"
+               "v_mov_b32 v1, v3\n"
+               "ds_write_b32 v6, v1\n"
+               "s_or_b32 exec_lo, exec_lo, null",
+               false));
+}
+
 TEST(Liveness, LoopsAreFollowedToTheirEnd) {
   const Code code(
       "v_mov_b32 v1, v2\n"
