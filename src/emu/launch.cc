@@ -404,6 +404,7 @@ bool start_workgroup(const Launch& launch, uint64_t linear, Workgroup& group) {
     start_as(wave, launch.first_wave);
     wave.wave_in_group = i;
     wave.workgroup = &group;
+    wave.has_others = waves > 1;
     wave.v = reinterpret_cast<uint32_t*>(registers + register_bytes * i + kCompiledStateBytes);
     const uint32_t here = std::min(items - i * launch.lanes, launch.lanes);
     clear_rows(launch, wave, here == launch.lanes ? rows_read : nullptr);

@@ -151,13 +151,17 @@ void TurnRunner::run_in_row(Row& row) {
   Wave* const waves = group.waves.data();
   const size_t count = group.waves.size();
   const bool is_watched = !group.dispatch->watchers.empty();  // they hear of ends
+  const std::atomic<bool>* const cancelled = job_.launch.dispatch->cancelled;
+  const bool has_watchdog = options_.watchdog_instructions != 0;
   bool all_wait = row.at == 0;  // at the barrier, or have ended: every wave of this pass so far
   for (;;) {
     for (size_t at = row.at; at < count; row.at = ++at) {
       Wave& wave = waves[at];
       if (!wake(wave)) continue;
       const uint64_t stop_at = row.stop_at = wave.executed + uint64_t{kQuantum};
-      if (job_.is_cancelled_outside() || !begin_slice(wave, stop_at)) return;
+      if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) return;
+      wave.budget = kQuantum;
+      if (has_watchdog && !begin_slice(wave, stop_at)) return;
       row.has_run = true;
       run_slice(wave);
       if (wave.hot_code != nullptr || group.interrupt_requested) return;

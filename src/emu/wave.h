@@ -117,6 +117,7 @@ struct alignas(64) Wave {
   // until the next barrier; and whether it has ended before the one at pc.
   uint8_t turn_ends_left = 0;
   bool has_ended_turn = false;
+  bool has_others = false;  // in its workgroup
 
   const Dispatch* dispatch = nullptr;
   Tlb* tlb = nullptr;  // of the worker now running this wave

@@ -123,6 +123,36 @@ TEST_P(Loop, SlicesEndInTheMiddleOfInnerLoops) {
               {1, 2, 5, 17, 18, 19, 20, 25, 33, 60, 100, 100000});
 }
 
+TEST_P(Loop, LoadsMayTakeLongSteps) {
+  // What is asked for ahead may be anywhere, behind the last round also where there is no memory.
+  expect_same(R"(
+    v_lshlrev_b32 v2, 2, v0
+    s_mov_b32 s6, 0
+  loop:
+    global_load_dword v3, v2, s[4:5]
+    s_waitcnt 0
+    v_add_f32 v4, v3, v4
+    ADD v2, 0x1800, v2
+    s_add_u32 s6, s6, 1
+    s_cmp_lt_u32 s6, 10
+    s_cbranch_scc1 loop
+    s_endpgm)",
+              {100000, 5, 17, 30});
+}
+
+TEST_P(Loop, WavesWithOthersStopAtBarriers) {
+  const char* const text = R"(
+    v_add_f32 v3, v4, v3
+    v_mul_f32 v4, 0.5, v4
+    s_barrier
+    v_add_f32 v3, v4, v3
+    s_endpgm)";
+  expect_same(text);
+  EXPECT_EQ(machines_.native.wave.state, emu::WaveState::kFinished);
+  expect_same(text, {100000}, [](emu::Wave& wave) { wave.has_others = true; });
+  EXPECT_EQ(machines_.native.wave.state, emu::WaveState::kAtBarrier);
+}
+
 TEST_P(Loop, LanesLeaveItOneByOne) {
   expect_same(R"(
     v_mov_b32 v3, 0

@@ -99,6 +99,7 @@ class TwinMachines {
     to.mode = from.mode;
     to.turn_ends_left = from.turn_ends_left;
     to.has_ended_turn = from.has_ended_turn;
+    to.has_others = from.has_others;
     std::memcpy(to.v, from.v, size_t{4} * from.vgpr_count * from.lanes);
     std::memcpy(to.a, from.a, size_t{4} * from.agpr_count * from.lanes);
   }

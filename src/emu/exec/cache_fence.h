@@ -20,4 +20,9 @@ constexpr bool is_cache_fence(isa::Op op) {
   }
 }
 
+// Invalidates the cache nearest to a wave, which is all that waves of one workgroup need to see each other's
+// stores. They run on one thread of the host: what is left is that later accesses come after earlier loads.
+// What orders a wave and other workgroups invalidates the next cache as well.
+constexpr bool is_workgroup_fence(isa::Op op) { return op == isa::Op::buffer_gl0_inv; }
+
 }  // namespace wavetap::emu

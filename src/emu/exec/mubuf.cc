@@ -209,6 +209,7 @@ void load_with_status(Wave& wave, const Inst& inst) {
 }
 
 void fence(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
+void workgroup_fence(Wave&, const Inst&) { std::atomic_thread_fence(std::memory_order_acquire); }
 
 // --- Finding.
 
@@ -231,6 +232,7 @@ Handler find_in(const Inst& inst, bool sram_ecc) {
 #include "emu/exec/mem_forms.inc"
     case Op::buffer_store_lds_dword: return buffer_store_lds_dword<L>;
     default:
+      if (is_workgroup_fence(inst.op)) return workgroup_fence;
       if (is_cache_fence(inst.op)) return fence;
       return find_atomic_op(inst.op) == nullptr ? nullptr : atomic_op<L>;
   }

@@ -59,7 +59,7 @@ void s_endpgm(Wave& wave, const Inst&) { wave.stop(WaveState::kFinished); }
 // and goes on at once, unless watchers are to see it arrive and pass.
 void s_barrier(Wave& wave, const Inst&) {
   const bool is_watched = wave.watch != nullptr && !wave.watch->watchers.empty();
-  if (wave.workgroup->waves.size() > 1 || is_watched) wave.stop(WaveState::kAtBarrier);
+  if (wave.has_others || is_watched) wave.stop(WaveState::kAtBarrier);
 }
 
 void s_sleep(Wave& wave, const Inst&) { wave.yield(); }

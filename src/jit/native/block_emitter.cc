@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "emu/exec/cache_fence.h"
 #include "emu/wave.h"
 #include "jit/native/emit_parts.h"
 #include "jit/native/lane_ops.h"
@@ -84,10 +85,10 @@ void BlockEmitter::emit() {
     }
     int32_t end = i;
     while (end < plan_.size() && plan_.at(end).segment == planned.segment) ++end;
-    SegmentEmitter segment(
-        ir_, scalars_, request_, plan_, vectors_,
-        {wave_, first_inst_, handlers_, rows_, &facts_,
-         [this](Value* performed) { emit_leave(performed); }, [this] { emit_fence(); }});
+    SegmentEmitter segment(ir_, scalars_, request_, plan_, vectors_,
+                           {wave_, first_inst_, handlers_, rows_, &facts_,
+                            [this](Value* performed) { emit_leave(performed); },
+                            [this](const Inst& inst) { emit_fence(inst); }});
     segment.emit(i, end);
     i = end;
   }
@@ -186,7 +187,7 @@ void BlockEmitter::emit_inst(int32_t i) {
   switch (plan_.insts[static_cast<size_t>(i)].kind) {
     case Kind::kSkipped:
     case Kind::kNothing: return;
-    case Kind::kFence: return emit_fence();
+    case Kind::kFence: return emit_fence(inst(i));
     case Kind::kLeave: {
       scalars_.flush();
       return emit_leave(i, plan_.first + i);
@@ -196,7 +197,7 @@ void BlockEmitter::emit_inst(int32_t i) {
       if (inst(i).dst.is(isa::OperandKind::kVgpr)) facts_.forget_all();
       return emit_lane_op(ir_, scalars_, rows_, request_.wave64, inst(i));
     case Kind::kBranch: return emit_branch(i);
-    case Kind::kLast: return emit_call(i, true);
+    case Kind::kLast: return inst(i).op == Op::s_barrier ? emit_barrier(i) : emit_call(i, true);
     case Kind::kScalarLoad: return emit_scalar_load(i);
     case Kind::kVector:
     case Kind::kMemory:
@@ -206,13 +207,33 @@ void BlockEmitter::emit_inst(int32_t i) {
 
 // As the handlers' fence: compilers that build it do the same. LLVM would take an mfence, which later
 // instructions wait for.
-void BlockEmitter::emit_fence() {
+void BlockEmitter::emit_fence(const Inst& inst) {
+  if (emu::is_workgroup_fence(inst.op)) {
+    ir_.CreateFence(llvm::AtomicOrdering::Acquire);
+    return;
+  }
   constexpr auto kOrdering = llvm::AtomicOrdering::SequentiallyConsistent;
   if (!kFencesByLock) {
     ir_.CreateFence(kOrdering);
     return;
   }
   ir_.CreateAtomicRMW(llvm::AtomicRMWInst::Or, locked_, ir_.getInt32(0), llvm::Align(4), kOrdering);
+}
+
+// As the handler does it; nobody watches.
+void BlockEmitter::emit_barrier(int32_t i) {
+  scalars_.flush();
+  BasicBlock* waits = new_block("waits");
+  BasicBlock* goes_on = new_block("goes_on");
+  Value* has_others = load_field(ir_.getInt8Ty(), offsetof(Wave, has_others));
+  ir_.CreateCondBr(ir_.CreateICmpNE(has_others, ir_.getInt8(0)), waits, goes_on);
+  ir_.SetInsertPoint(waits);
+  ir_.CreateStore(ir_.getInt8(static_cast<uint8_t>(emu::WaveState::kAtBarrier)),
+                  field(offsetof(Wave, state)));
+  ir_.CreateStore(ir_.getInt64(0), field(offsetof(Wave, budget)));
+  emit_leave(i + 1, plan_.first + i + 1);
+  ir_.SetInsertPoint(goes_on);
+  emit_leave(i + 1, plan_.first + i + 1);
 }
 
 void BlockEmitter::emit_call(int32_t i, bool is_last) {

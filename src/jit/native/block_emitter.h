@@ -46,7 +46,8 @@ class BlockEmitter {
   void begin_run(int32_t i);
   void emit_turn_end(int32_t i, const std::function<void()>& leave);
   void emit_inst(int32_t i);
-  void emit_fence();
+  void emit_fence(const isa::Inst& inst);
+  void emit_barrier(int32_t i);
   void emit_call(int32_t i, bool is_last);
   void emit_branch(int32_t i);
   void emit_scalar_load(int32_t i);

@@ -115,7 +115,7 @@ void SegmentEmitter::capture(int32_t begin, int32_t end) {
     const Inst& inst = request_.insts[plan_.first + i];
     switch (plan_.insts[static_cast<size_t>(i)].kind) {
       case Kind::kScalar: emit_scalar(ir_, scalars_, inst); break;
-      case Kind::kFence: values_.fence(); break;
+      case Kind::kFence: values_.fence(inst); break;
       case Kind::kMemory: {
         Operation operation{&inst, nullptr};
         operation.is_memory = true;

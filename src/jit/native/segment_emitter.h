@@ -48,7 +48,7 @@ struct BlockValues {
   FactSlots* facts;
   // Ends the block after as many instructions, an i64, where the wave has stopped.
   std::function<void(llvm::Value*)> leave;
-  std::function<void()> fence;
+  std::function<void(const isa::Inst&)> fence;
 };
 
 class SegmentEmitter {
