@@ -2,6 +2,7 @@
 // preloaded library, and says what came out differently from what it should. `preload_cases CASE`;
 // exit 0: as expected.
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -367,7 +368,29 @@ void clocks() {
   CHECK(clock_gettime(12345, &time) == -1 && errno == EINVAL);
 }
 
+// As with jemalloc and the sanitizers: free() asks for the time, here once somebody looks for a symbol.
+bool g_free_asks_for_the_time = false;
+
+void allocator_with_a_clock() {
+  CHECK(dlsym(RTLD_DEFAULT, "there_is_no_such_symbol") ==
+        nullptr);  // the next search frees this one's error
+  g_free_asks_for_the_time = true;
+  timespec time{};
+  CHECK(clock_gettime(CLOCK_MONOTONIC, &time) == 0 && time.tv_sec + time.tv_nsec != 0);
+  g_free_asks_for_the_time = false;
+}
+
 }  // namespace
+
+#if !defined(WT_SANITIZE_ADDRESS) && \
+    !defined(WT_SANITIZE_THREAD)  // their runtimes have a free() of their own
+extern "C" void __libc_free(void*);
+extern "C" void free(void* memory) noexcept {
+  timespec time{};
+  if (g_free_asks_for_the_time) clock_gettime(CLOCK_MONOTONIC, &time);
+  __libc_free(memory);
+}
+#endif
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
@@ -381,6 +404,7 @@ int main(int argc, char** argv) {
   else if (what == "small-files") small_files();
   else if (what == "guarded-reservations") guarded_reservations();
   else if (what == "clocks") clocks();
+  else if (what == "allocator-with-a-clock") allocator_with_a_clock();
   else if (what == "inert") inert();
   else if (what == "exit-from-thread") {
     pthread_t thread;

@@ -78,7 +78,8 @@ TEST_P(PreloadTest, BehavesLikeADevice) {
 INSTANTIATE_TEST_SUITE_P(Cases, PreloadTest,
                          ::testing::Values("paths", "pci-devices", "descriptors", "forks", "execs",
                                            "few-descriptors", "small-files", "clocks",
-                                           "exit-from-thread", "use-at-exit"),
+                                           "allocator-with-a-clock", "exit-from-thread",
+                                           "use-at-exit"),
                          [](const auto& instance) {
                            std::string name = instance.param;
                            std::erase(name, '-');

@@ -1,7 +1,9 @@
 // The clock that ROCr's waiting loops ask (vgpu/host_wait.h). Everybody else's questions are libc's.
 #include <link.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -41,6 +43,25 @@ bool is_runtime_code(const void* address) {
          at < g_runtime.end;
 }
 
+using Clock = decltype(&::clock_gettime);
+constinit std::atomic<Clock> g_next{nullptr};
+
+int ask_kernel(clockid_t clock, timespec* time) noexcept {
+  return static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
+}
+
+// libc's function. Whoever asks while it is looked for is answered by the kernel: looking frees the text of the
+// error before, and there are allocators that ask for the time when something is freed.
+Clock next_clock() {
+  const Clock known = g_next.load(std::memory_order_relaxed);
+  if (known != nullptr) return known;
+  g_next.store(&ask_kernel, std::memory_order_relaxed);
+  const auto found = reinterpret_cast<Clock>(next_symbol("clock_gettime"));
+  if (found == nullptr) return &ask_kernel;
+  g_next.store(found, std::memory_order_relaxed);
+  return found;
+}
+
 int64_t nanoseconds(const timespec& time) {
   return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
@@ -57,7 +78,7 @@ void learn_runtime_code() {
 
 // What clock_gettime() answers to `caller`.
 int answer_clock(clockid_t clock, timespec* time, const void* caller) {
-  const auto next = WT_NEXT(clock_gettime);
+  const Clock next = next_clock();
   const int status = next(clock, time);
   if (clock != CLOCK_MONOTONIC_RAW || status != 0 || !is_runtime_code(caller)) return status;
   static constinit thread_local ClockLoop loop;

@@ -56,7 +56,8 @@ void* versioned_symbol(const char* name, const char* version);
 
 }  // namespace wavetap::vgpu::front
 
-// The function behind ours. Resolved once; resolving neither allocates nor recurses into us.
+// The function behind ours, for those that no allocator calls: resolving it frees the text of an earlier error.
+// Resolved once.
 #define WT_NEXT(function)                                     \
   ([]() -> decltype(&::function) {                            \
     static std::atomic<void*> cached{nullptr};                \
