@@ -100,11 +100,11 @@ test-asan test-tsan: test-%: everything
 	@cmake --preset $* -DWT_HIP_FROM=$(abspath $(BUILD)) && cmake --build --preset $* -j $(JOBS)
 	@$(CTEST) --test-dir build-$*
 
-# Every fuzzer for FUZZ_SECONDS, with clang's libFuzzer.
+# Every fuzzer for FUZZ_SECONDS, JOBS at a time, with clang's libFuzzer.
 fuzz:
 	@$(call packages,build test sanitize)
 	@cmake --preset fuzz && cmake --build --preset fuzz -j $(JOBS) --target fuzzers
-	@tools/run_fuzzers.sh build-fuzz $(FUZZ_SECONDS)
+	@tools/run_fuzzers.sh build-fuzz $(FUZZ_SECONDS) $(JOBS)
 
 install: product
 	@cmake --install $(BUILD) --prefix $(PREFIX)
