@@ -368,13 +368,14 @@ void clocks() {
   CHECK(clock_gettime(12345, &time) == -1 && errno == EINVAL);
 }
 
-// As with jemalloc and the sanitizers: free() asks for the time, here once somebody looks for a symbol.
+// As with jemalloc and the sanitizers: free() asks for the time, here in the middle of dlsym().
 bool g_free_asks_for_the_time = false;
 
 void allocator_with_a_clock() {
-  CHECK(dlsym(RTLD_DEFAULT, "there_is_no_such_symbol") ==
-        nullptr);  // the next search frees this one's error
+  // Each search frees the text of the error before.
+  CHECK(dlsym(RTLD_DEFAULT, "there_is_no_such_symbol") == nullptr);
   g_free_asks_for_the_time = true;
+  CHECK(dlsym(RTLD_DEFAULT, "there_is_no_such_symbol_either") == nullptr);
   timespec time{};
   CHECK(clock_gettime(CLOCK_MONOTONIC, &time) == 0 && time.tv_sec + time.tv_nsec != 0);
   g_free_asks_for_the_time = false;

@@ -44,22 +44,18 @@ bool is_runtime_code(const void* address) {
 }
 
 using Clock = decltype(&::clock_gettime);
-constinit std::atomic<Clock> g_next{nullptr};
 
 int ask_kernel(clockid_t clock, timespec* time) noexcept {
   return static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
 }
 
-// libc's function. Whoever asks while it is looked for is answered by the kernel: looking frees the text of the
-// error before, and there are allocators that ask for the time when something is freed.
-Clock next_clock() {
-  const Clock known = g_next.load(std::memory_order_relaxed);
-  if (known != nullptr) return known;
-  g_next.store(&ask_kernel, std::memory_order_relaxed);
+// The kernel answers until libc's function is known. That is looked for once, and not when somebody asks: there are
+// allocators that ask for the time when something is freed, as dlsym() does with the text of an error before.
+constinit std::atomic<Clock> g_next{&ask_kernel};
+
+[[gnu::constructor]] void find_next_clock() {
   const auto found = reinterpret_cast<Clock>(next_symbol("clock_gettime"));
-  if (found == nullptr) return &ask_kernel;
-  g_next.store(found, std::memory_order_relaxed);
-  return found;
+  if (found != nullptr) g_next.store(found, std::memory_order_relaxed);
 }
 
 int64_t nanoseconds(const timespec& time) {
@@ -78,7 +74,7 @@ void learn_runtime_code() {
 
 // What clock_gettime() answers to `caller`.
 int answer_clock(clockid_t clock, timespec* time, const void* caller) {
-  const Clock next = next_clock();
+  const Clock next = g_next.load(std::memory_order_relaxed);
   const int status = next(clock, time);
   if (clock != CLOCK_MONOTONIC_RAW || status != 0 || !is_runtime_code(caller)) return status;
   static constinit thread_local ClockLoop loop;
