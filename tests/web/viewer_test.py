@@ -256,6 +256,8 @@ class Million(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
+        if not (BIN / "bench_make_trace").exists():
+            raise unittest.SkipTest("built without the benchmarks, one of which writes the trace")
         trace = FOLDER / "million.rpd"
         run(BIN / "bench_make_trace", trace, EVENTS, 8)
         cls.html = page_of(trace)
