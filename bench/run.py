@@ -231,7 +231,7 @@ def main():
             arguments.json.write_text(json.dumps(bench.results, indent=2) + "\n")
         sys.exit(0 if good else 1)
     engine = [lambda model=model: bench.instructions(model) for model in models]
-    engine += [lambda: bench.compare(models), lambda: bench.compiled(models[0]),
+    engine += [lambda: bench.compare(models), *(lambda model=model: bench.compiled(model) for model in models),
                lambda: bench.compiling(models[0]), lambda: bench.probes(models[0]),
                lambda: bench.watching(models[0]), *(lambda model=model: bench.records(model) for model in models),
                lambda: bench.memory(models[0]), lambda: bench.capturing(models[0]), lambda: bench.idle(models[0])]
