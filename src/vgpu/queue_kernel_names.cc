@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "amd/kernel_descriptor.h"
@@ -65,29 +66,18 @@ std::string peek_string(uint64_t address) {
   return text;
 }
 
-// Addresses of `_amdgpu_r_debug` in every HSA runtime the process has mapped: usually one.
+// Addresses of `_amdgpu_r_debug` in every HSA runtime the process has loaded: usually one.
 std::vector<uint64_t> find_runtime_lists() {
   std::vector<uint64_t> lists;
   const std::optional<std::string> maps = sys::read_file("/proc/self/maps", kMapsLimit);
   if (!maps) return lists;
-  for (size_t begin = 0; begin < maps->size();) {
-    const size_t end = std::min(maps->find('\n', begin), maps->size());
-    const std::string line = maps->substr(begin, end - begin);
-    begin = end + 1;
-    unsigned long long base = 0;
-    unsigned long long offset = 0;
-    int path_at = 0;
-    if (line.find("libhsa-runtime64") == std::string::npos ||
-        std::sscanf(line.c_str(), "%llx-%*x %*s %llx %*s %*s %n", &base, &offset, &path_at) < 2 ||
-        offset != 0 || path_at <= 0) {
-      continue;
-    }
-    const MappedFile file(line.substr(static_cast<size_t>(path_at)));
+  for (const LoadedRuntime& runtime : loaded_runtimes(*maps)) {
+    const MappedFile file(runtime.path);
     const std::optional<codeobj::ElfView> elf = codeobj::ElfView::open(file.bytes());
     if (!elf) continue;
     for (const codeobj::ElfSymbol& symbol : elf->symbols()) {
       if (symbol.name == "_amdgpu_r_debug" && symbol.section != 0) {
-        lists.push_back(base + symbol.value);
+        lists.push_back(runtime.base + symbol.value);
         break;
       }
     }
@@ -260,6 +250,31 @@ std::optional<CodeObjectUri> parse_code_object_uri(std::string_view text) {
   }
   if (uri.in_memory && uri.size_bytes == 0) return std::nullopt;
   return uri;
+}
+
+std::vector<LoadedRuntime> loaded_runtimes(std::string_view maps) {
+  std::vector<LoadedRuntime> runtimes;
+  LoadedRuntime first;  // pages that begin a file, until executable ones of it follow
+  for (size_t begin = 0; begin < maps.size();) {
+    const size_t end = std::min(maps.find('\n', begin), maps.size());
+    const std::string line(maps.substr(begin, end - begin));
+    begin = end + 1;
+    unsigned long long base = 0;
+    unsigned long long offset = 0;
+    char rights[5] = {};
+    int path_at = 0;
+    if (line.find("libhsa-runtime64") == std::string::npos ||
+        std::sscanf(line.c_str(), "%llx-%*x %4s %llx %*s %*s %n", &base, rights, &offset,
+                    &path_at) < 3 ||
+        path_at <= 0) {
+      continue;
+    }
+    const std::string path = line.substr(static_cast<size_t>(path_at));
+    if (offset == 0) first = {base, path};
+    if (rights[2] != 'x' || first.path != path) continue;
+    runtimes.push_back(std::exchange(first, {}));
+  }
+  return runtimes;
 }
 
 void for_each_code_object(const std::function<bool(uint64_t delta)>& wanted,

@@ -36,6 +36,14 @@ struct KernelPlace {
   std::vector<codeobj::KernelArg> args;
 };
 
+// The HSA runtimes in a text of /proc/self/maps. A library that is loaded has executable pages; where another thread
+// reads its file just now, as we do, it is mapped once more, for a moment.
+struct LoadedRuntime {
+  uint64_t base = 0;
+  std::string path;
+};
+std::vector<LoadedRuntime> loaded_runtimes(std::string_view maps);
+
 // The file that a code object came from: of one in memory, the file that is mapped there; "": none.
 std::string library_of(std::string_view uri);
 

@@ -44,6 +44,22 @@ TEST(CodeObjectUri, RefusesGarbage) {
 }
 
 // As when another thread looks at the file, or unloads it: what is named in it is not there.
+TEST(LoadedRuntimes, AreNotFilesThatSomebodyReads) {
+  const std::vector<LoadedRuntime> found = loaded_runtimes(
+      "ffff70000000-ffff70200000 r--p 00000000 08:01 77   /opt/rocm/lib/libhsa-runtime64.so.1\n"
+      "ffff80000000-ffff80040000 r--p 00000000 08:01 77   /opt/rocm/lib/libhsa-runtime64.so.1\n"
+      "ffff80040000-ffff80100000 r-xp 00040000 08:01 77   /opt/rocm/lib/libhsa-runtime64.so.1\n"
+      "ffff80100000-ffff80110000 rw-p 00100000 08:01 77   /opt/rocm/lib/libhsa-runtime64.so.1\n"
+      "ffff80200000-ffff80210000 r-xp 00000000 08:01 78   /opt/rocm/lib/libamdhip64.so.5\n"
+      "ffff90000000-ffff90200000 r--p 00000000 08:01 77   /opt/rocm/lib/libhsa-runtime64.so.1\n"
+      "ffffa0000000-ffffa00c0000 r-xp 00000000 08:01 79   /srv/my libs/libhsa-runtime64.so.1");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].base, 0xffff80000000u);
+  EXPECT_EQ(found[0].path, "/opt/rocm/lib/libhsa-runtime64.so.1");
+  EXPECT_EQ(found[1].base, 0xffffa0000000u);
+  EXPECT_EQ(found[1].path, "/srv/my libs/libhsa-runtime64.so.1");
+}
+
 TEST(CodeObjects, ARuntimeThatIsMappedInPartHasNone) {
   glob_t found{};
   const bool any = glob("/usr/lib/*/libhsa-runtime64.so.1", 0, nullptr, &found) == 0;
@@ -55,7 +71,7 @@ TEST(CodeObjects, ARuntimeThatIsMappedInPartHasNone) {
   constexpr size_t kRoom = 256u << 20, kPart = 64u << 10;
   void* const room = mmap(nullptr, kRoom, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(room, MAP_FAILED);
-  ASSERT_EQ(mmap(room, kPart, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.get(), 0), room);
+  ASSERT_EQ(mmap(room, kPart, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file.get(), 0), room);
   arm_guard();
   int objects = 0;
   for_each_code_object([](uint64_t) { return true; }, [&](const LoadedCodeObject&) { ++objects; });
