@@ -275,8 +275,7 @@ function(wt_gpu_test NAME)
   endif()
   set(environment ${ARG_ENV})
   if(WT_SANITIZE)
-    # AMD's libraries leak at exit by design, and their compiler gives threads an alternate stack that the
-    # sanitizer would take for its own. A test that looks at the output only must see our errors too.
+    # AMD's libraries leak at exit by design; the stack: cmake/sanitize.cmake. A test that looks at the output only must see our errors too.
     list(APPEND environment ASAN_OPTIONS=detect_leaks=0:use_sigaltstack=0)
     list(APPEND ARG_FAIL "ERROR: (Address|Leak)Sanitizer" ": runtime error: " "WARNING: ThreadSanitizer")
   endif()

@@ -99,5 +99,12 @@ function(wt_test_limits SECONDS)
       "LSAN_OPTIONS=suppressions=${folder}/leaks.supp:print_suppressions=0"
       "UBSAN_OPTIONS=print_stacktrace=1"
       "TSAN_OPTIONS=suppressions=${folder}/races.supp:print_suppressions=0:ignore_noninstrumented_modules=1:die_after_fork=0${WT_SYMBOLIZER_OPTION}")
+    # AMD's compiler library gives threads an alternate stack, which the sanitizer would take for its own.
+    foreach(test ${ARGN})
+      get_property(environment TEST ${test} PROPERTY ENVIRONMENT)
+      if(NOT "${environment}" MATCHES "ASAN_OPTIONS=")
+        set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=use_sigaltstack=0)
+      endif()
+    endforeach()
   endif()
 endfunction()
