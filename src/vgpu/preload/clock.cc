@@ -43,7 +43,7 @@ bool is_runtime_code(const void* address) {
          at < g_runtime.end;
 }
 
-using Clock = decltype(&::clock_gettime);
+using Clock = int (*)(clockid_t, timespec*) noexcept;
 
 int ask_kernel(clockid_t clock, timespec* time) noexcept {
   return static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
