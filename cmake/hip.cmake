@@ -275,7 +275,8 @@ function(wt_gpu_test NAME)
   endif()
   set(environment ${ARG_ENV})
   if(WT_SANITIZE)
-    # AMD's libraries leak at exit by design; the stack: cmake/sanitize.cmake. A test that looks at the output only must see our errors too.
+    # AMD's libraries leak at exit by design; for the stack see cmake/sanitize.cmake. A test that looks at the output only
+    # must see our errors too.
     list(APPEND environment ASAN_OPTIONS=detect_leaks=0:use_sigaltstack=0)
     list(APPEND ARG_FAIL "ERROR: (Address|Leak)Sanitizer" ": runtime error: " "WARNING: ThreadSanitizer")
   endif()

@@ -383,8 +383,8 @@ void allocator_with_a_clock() {
 
 }  // namespace
 
-#if !defined(WT_SANITIZE_ADDRESS) && \
-    !defined(WT_SANITIZE_THREAD)  // their runtimes have a free() of their own
+// The sanitizers' runtimes have a free() of their own.
+#if !defined(WT_SANITIZE_ADDRESS) && !defined(WT_SANITIZE_THREAD)
 extern "C" void __libc_free(void*);
 extern "C" void free(void* memory) noexcept {
   timespec time{};

@@ -43,7 +43,6 @@ TEST(CodeObjectUri, RefusesGarbage) {
   }
 }
 
-// As when another thread looks at the file, or unloads it: what is named in it is not there.
 TEST(LoadedRuntimes, AreNotFilesThatSomebodyReads) {
   const std::vector<LoadedRuntime> found = loaded_runtimes(
       "ffff70000000-ffff70200000 r--p 00000000 08:01 77   /opt/rocm/lib/libhsa-runtime64.so.1\n"
@@ -60,6 +59,7 @@ TEST(LoadedRuntimes, AreNotFilesThatSomebodyReads) {
   EXPECT_EQ(found[1].path, "/srv/my libs/libhsa-runtime64.so.1");
 }
 
+// As when it is being unloaded: what is named in it is not there.
 TEST(CodeObjects, ARuntimeThatIsMappedInPartHasNone) {
   glob_t found{};
   const bool any = glob("/usr/lib/*/libhsa-runtime64.so.1", 0, nullptr, &found) == 0;
