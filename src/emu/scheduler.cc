@@ -155,11 +155,11 @@ void TurnRunner::run_in_row(Row& row) {
   const bool has_watchdog = options_.watchdog_instructions != 0;
   bool all_wait = row.at == 0;  // at the barrier, or have ended: every wave of this pass so far
   for (;;) {
+    if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) return;
     for (size_t at = row.at; at < count; row.at = ++at) {
       Wave& wave = waves[at];
       if (!wake(wave)) continue;
       const uint64_t stop_at = row.stop_at = wave.executed + uint64_t{kQuantum};
-      if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) return;
       wave.budget = kQuantum;
       if (has_watchdog && !begin_slice(wave, stop_at)) return;
       row.has_run = true;
