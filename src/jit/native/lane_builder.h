@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace wavetap::jit {
@@ -63,11 +64,27 @@ struct LaneBuilder {
   llvm::Value* half_of(llvm::Value* wide, bool high) const {
     if (const llvm::ShuffleVectorInst* joined = find_join(wide))
       return joined->getOperand(high ? 1 : 0);
+    if (!high)
+      if (llvm::Value* low = narrowed(wide)) return low;
     llvm::Value* dwords =
         ir.CreateBitCast(wide, llvm::FixedVectorType::get(ir.getInt32Ty(), 2 * lanes));
     std::vector<int> order;
     for (unsigned i = 0; i < lanes; ++i) order.push_back(static_cast<int>(2 * i + (high ? 1 : 0)));
     return ir.CreateShuffleVector(dwords, order);
+  }
+  // The low half of a sum or product, made of those of its operands: often nobody reads the high one.
+  // Null: it is something else.
+  llvm::Value* narrowed(llvm::Value* wide) const {
+    if (const auto* extended = llvm::dyn_cast<llvm::CastInst>(wide))
+      if (extended->getOperand(0)->getType() == u32()) return extended->getOperand(0);
+    if (llvm::Value* scalar = llvm::getSplatValue(wide))
+      return splat(ir.CreateTrunc(scalar, ir.getInt32Ty()));
+    const auto* made = llvm::dyn_cast<llvm::BinaryOperator>(wide);
+    if (made == nullptr || (made->getOpcode() != llvm::Instruction::Add &&
+                            made->getOpcode() != llvm::Instruction::Mul))
+      return nullptr;
+    return ir.CreateBinOp(made->getOpcode(), half_of(made->getOperand(0), false),
+                          half_of(made->getOperand(1), false));
   }
   // The step of join() that has both halves; null: it was not made so.
   const llvm::ShuffleVectorInst* find_join(const llvm::Value* wide) const {
