@@ -30,12 +30,28 @@ constexpr bool kFencesByLock = true;
 constexpr bool kFencesByLock = false;
 #endif
 
-// The four bytes of FloatMode that the handlers compare as well.
-uint32_t default_mode_word() {
-  const emu::FloatMode mode;
-  uint32_t word;
-  std::memcpy(&word, &mode, sizeof word);
-  return word;
+// What compiled code relies on in a wave's mode, and which bits of the eight bytes it is in.
+struct UsualMode {
+  uint64_t value = 0;
+  uint64_t relevant = 0;
+};
+UsualMode usual_mode() {
+  using emu::FloatMode;
+  constexpr size_t kBytes = sizeof(uint64_t);
+  static_assert(sizeof(FloatMode) + 1 == kBytes &&
+                offsetof(Wave, vgpr_index) == offsetof(Wave, mode) + sizeof(FloatMode));
+  const FloatMode mode;
+  uint8_t value[kBytes] = {};
+  uint8_t relevant[kBytes];
+  std::memcpy(value, &mode, sizeof mode);
+  std::memset(relevant, 0xff, sizeof relevant);
+  // They matter to NaNs only.
+  for (const size_t at : {offsetof(FloatMode, ieee), offsetof(FloatMode, dx10_clamp)})
+    value[at] = relevant[at] = 0;
+  UsualMode usual;
+  std::memcpy(&usual.value, value, kBytes);
+  std::memcpy(&usual.relevant, relevant, kBytes);
+  return usual;
 }
 
 }  // namespace
@@ -111,19 +127,17 @@ void BlockEmitter::emit_entry() {
   for (const size_t more : {offsetof(Wave, done), offsetof(Wave, extra)})
     now_ = ir_.CreateAdd(now_, load_field(ir_.getInt64Ty(), more));
   facts_.begin(rows_, now_);
-  constexpr size_t kMode = offsetof(Wave, mode);
-  Value* mode = ir_.CreateAlignedLoad(ir_.getInt32Ty(), field(kMode), llvm::Align(1));
-  Value* overflow = load_field(ir_.getInt8Ty(), kMode + offsetof(emu::FloatMode, fp16_overflow));
-  Value* indexing = load_field(ir_.getInt8Ty(), offsetof(Wave, vgpr_index));
-  Value* special = ir_.CreateZExt(ir_.CreateOr(overflow, indexing), ir_.getInt32Ty());
-  special = ir_.CreateOr(special, ir_.CreateXor(mode, ir_.getInt32(default_mode_word())));
-  Value* is_usual = ir_.CreateICmpEQ(special, ir_.getInt32(0));
+  const UsualMode usual = usual_mode();
+  Value* mode =
+      ir_.CreateAlignedLoad(ir_.getInt64Ty(), field(offsetof(Wave, mode)), llvm::Align(1));
+  Value* is_usual = ir_.CreateICmpEQ(ir_.CreateAnd(mode, ir_.getInt64(usual.relevant)),
+                                     ir_.getInt64(usual.value));
   limit_ = ir_.CreateSub(load_field(ir_.getInt64Ty(), offsetof(Wave, budget)),
                          load_field(ir_.getInt64Ty(), offsetof(Wave, done)));
   Value* has_room =
       ir_.CreateICmpSGE(limit_, ir_.getInt64(static_cast<uint64_t>(plan_.end_of_run(0))));
   ir_.CreateStore(limit_, left_);
-  ir_.CreateCondBr(ir_.CreateAnd(is_usual, has_room), runs_[0], plain);
+  emit_usually(ir_, ir_.CreateAnd(is_usual, has_room), runs_[0], plain);
 
   ir_.SetInsertPoint(plain);
   if (plan_.at(0).ends_turn) emit_turn_end(0, [&] { emit_end(ir_.getInt64(1)); });
@@ -149,7 +163,7 @@ void BlockEmitter::begin_run(int32_t i) {
   if (i > 0 || plan_.at(i).begins_run) {
     BasicBlock* used_up = new_block("used_up");
     BasicBlock* goes_on = new_block("goes_on");
-    ir_.CreateCondBr(ir_.CreateICmpSGE(left, ir_.getInt64(size)), goes_on, used_up);
+    emit_usually(ir_, ir_.CreateICmpSGE(left, ir_.getInt64(size)), goes_on, used_up);
     ir_.SetInsertPoint(used_up);
     ir_.CreateStore(ir_.getInt32(static_cast<uint32_t>(plan_.first + i)),
                     field(offsetof(Wave, pc)));
@@ -226,7 +240,7 @@ void BlockEmitter::emit_barrier(int32_t i) {
   BasicBlock* waits = new_block("waits");
   BasicBlock* goes_on = new_block("goes_on");
   Value* has_others = load_field(ir_.getInt8Ty(), offsetof(Wave, has_others));
-  ir_.CreateCondBr(ir_.CreateICmpNE(has_others, ir_.getInt8(0)), waits, goes_on);
+  emit_usually(ir_, ir_.CreateICmpNE(has_others, ir_.getInt8(0)), waits, goes_on);
   ir_.SetInsertPoint(waits);
   ir_.CreateStore(ir_.getInt8(static_cast<uint8_t>(emu::WaveState::kAtBarrier)),
                   field(offsetof(Wave, state)));
@@ -248,7 +262,7 @@ void BlockEmitter::emit_call(int32_t i, bool is_last) {
   BasicBlock* stopped = new_block("stopped");
   BasicBlock* next = new_block("next");
   Value* budget = load_field(ir_.getInt64Ty(), offsetof(Wave, budget));
-  ir_.CreateCondBr(ir_.CreateICmpEQ(budget, ir_.getInt64(0)), stopped, next);
+  emit_rarely(ir_, ir_.CreateICmpEQ(budget, ir_.getInt64(0)), stopped, next);
   ir_.SetInsertPoint(stopped);
   emit_leave(i + 1, -1);
   ir_.SetInsertPoint(next);
@@ -272,7 +286,7 @@ void BlockEmitter::emit_scalar_load(int32_t i) {
   BasicBlock* slow = new_block("load_slowly");
   BasicBlock* stopped = new_block("stopped");
   BasicBlock* done = new_block("loaded");
-  ir_.CreateCondBr(ir_.CreateICmpNE(host, ir_.getInt64(0)), quick, slow);
+  emit_usually(ir_, ir_.CreateICmpNE(host, ir_.getInt64(0)), quick, slow);
 
   // All are read before any is written, as they are in the handler.
   std::vector<Value*> read;
@@ -293,7 +307,7 @@ void BlockEmitter::emit_scalar_load(int32_t i) {
   Value* budget = load_field(ir_.getInt64Ty(), offsetof(Wave, budget));
   std::vector<Value*> made;
   for (uint32_t k = 0; k < dwords; ++k) made.push_back(here.get32(load.dst.index + k));
-  ir_.CreateCondBr(ir_.CreateICmpEQ(budget, ir_.getInt64(0)), stopped, done);
+  emit_rarely(ir_, ir_.CreateICmpEQ(budget, ir_.getInt64(0)), stopped, done);
   ir_.SetInsertPoint(stopped);
   emit_leave(i + 1, -1);
 

@@ -6,6 +6,7 @@
 
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsAArch64.h"
+#include "llvm/IR/MDBuilder.h"
 
 namespace wavetap::jit {
 
@@ -92,6 +93,24 @@ Value* emit_lane_mask(llvm::IRBuilder<>& ir, Value* bits) {
 #else
   return ir.CreateBitCast(bits, llvm::FixedVectorType::get(ir.getInt1Ty(), lanes));
 #endif
+}
+
+void emit_usually(llvm::IRBuilder<>& ir, Value* condition, llvm::BasicBlock* usual,
+                  llvm::BasicBlock* otherwise) {
+  ir.CreateCondBr(condition, usual, otherwise,
+                  llvm::MDBuilder(ir.getContext()).createLikelyBranchWeights());
+}
+
+void emit_rarely(llvm::IRBuilder<>& ir, Value* condition, llvm::BasicBlock* rare,
+                 llvm::BasicBlock* otherwise) {
+  ir.CreateCondBr(condition, rare, otherwise,
+                  llvm::MDBuilder(ir.getContext()).createUnlikelyBranchWeights());
+}
+
+void emit_mostly(llvm::IRBuilder<>& ir, Value* condition, uint32_t times, llvm::BasicBlock* most,
+                 llvm::BasicBlock* otherwise) {
+  ir.CreateCondBr(condition, most, otherwise,
+                  llvm::MDBuilder(ir.getContext()).createBranchWeights(times, 1));
 }
 
 // LLVM's code for a cast shuffles bytes on arm64, and brings the sum over the stack.

@@ -3,6 +3,7 @@
 
 #include "emu/compiler.h"
 #include "jit/native/address_facts.h"
+#include "jit/native/emit_parts.h"
 
 namespace wavetap::jit {
 
@@ -193,7 +194,7 @@ Fact FactSlots::Reader::read_root(const FactRoot& root, bool looks) {
   llvm::BasicBlock* look = llvm::BasicBlock::Create(ir.getContext(), "look_at_lanes", function);
   llvm::BasicBlock* known = llvm::BasicBlock::Create(ir.getContext(), "known", function);
   Value* missing = ir.CreateAnd(exec_, ir.CreateNot(kept.lanes));
-  ir.CreateCondBr(ir.CreateICmpEQ(missing, ir.getInt64(0)), known, look);
+  emit_mostly(ir, ir.CreateICmpEQ(missing, ir.getInt64(0)), 4, known, look);
   ir.SetInsertPoint(look);
   const auto row = [&](uint32_t reg) {
     return ir.CreateConstGEP1_64(ir.getInt32Ty(), slots_.rows_, uint64_t{reg} * slots_.wave_lanes_);

@@ -239,7 +239,8 @@ std::map<uint32_t, Value*> SegmentEmitter::emit_strips() {
   Value* following = ir_.CreateAdd(lane, ir_.getInt32(lanes));
   lane->addIncoming(following, next);
   for (auto& [at, bits] : done_mask_) bits->addIncoming(merged[at], next);
-  ir_.CreateCondBr(ir_.CreateICmpULT(following, ir_.getInt32(wave_lanes_)), strip, done);
+  emit_mostly(ir_, ir_.CreateICmpULT(following, ir_.getInt32(wave_lanes_)), wave_lanes_ / lanes - 1,
+              strip, done);
   ir_.SetInsertPoint(done);
   return {merged.begin(), merged.end()};
 }
@@ -375,13 +376,13 @@ void SegmentEmitter::emit_stores(BasicBlock* done) {
     ir_.CreateBr(store);
   } else {
     BasicBlock* look = new_block("look");
-    ir_.CreateCondBr(are_all_right(), store, look);
+    emit_usually(ir_, are_all_right(), store, look);
     // Lanes that are off do not matter.
     ir_.SetInsertPoint(look);
     Value* is_doubted = ir_.CreateICmpNE(mask_bits(ir_.CreateNot(are_right(nullptr))),
                                          llvm::Constant::getNullValue(active_->getType()));
     redo_from(lane_, done_mask_);
-    ir_.CreateCondBr(is_doubted, redo_, store);
+    emit_usually(ir_, is_doubted, redo_, store);
   }
   ir_.SetInsertPoint(store);
   if (stores_ != nullptr) emit_stored();

@@ -24,7 +24,7 @@ Value* SegmentEmitter::emit_address_check(FactSlots::Reader& reader) {
   ir_.SetInsertPoint(check);
   Value* is_good = memory_.check(reader, exec_, all_lanes());
   BasicBlock* end = ir_.GetInsertBlock();
-  ir_.CreateCondBr(is_good, checked, doubt);
+  emit_usually(ir_, is_good, checked, doubt);
   ir_.SetInsertPoint(doubt);
   ir_.CreateCondBr(values_.facts->is_about_others(roots, exec_), again, checked);
   ir_.SetInsertPoint(again);
@@ -56,7 +56,7 @@ void SegmentEmitter::emit_check(int32_t end, bool has_memory) {
   memory_.expect(reader, facts_, is_in_loop(end));
   BasicBlock* good = new_block("addresses");
   redo_from(ir_.getInt32(0), {});
-  ir_.CreateCondBr(is_good, good, redo_);
+  emit_usually(ir_, is_good, good, redo_);
   ir_.SetInsertPoint(good);
   if (stores_ != nullptr && compiled_memory_op(*stores_)->space == MemoryOp::Space::kGlobal)
     ir_.CreateFence(llvm::AtomicOrdering::Release);
@@ -139,7 +139,7 @@ Value* SegmentEmitter::emit_redo_loop(int32_t begin, int32_t end, BasicBlock* af
   if (stopped != nullptr) {
     BasicBlock* going_on = new_block("redo_next");
     Value* budget = ir_.CreateLoad(ir_.getInt64Ty(), field(offsetof(emu::Wave, budget)));
-    ir_.CreateCondBr(ir_.CreateICmpEQ(budget, ir_.getInt64(0)), stopped, going_on);
+    emit_rarely(ir_, ir_.CreateICmpEQ(budget, ir_.getInt64(0)), stopped, going_on);
     ir_.SetInsertPoint(going_on);
   }
   index->addIncoming(following, ir_.GetInsertBlock());

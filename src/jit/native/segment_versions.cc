@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/native/emit_parts.h"
 #include "jit/native/segment_emitter.h"
 
 #include "llvm/IR/Intrinsics.h"
@@ -41,7 +42,7 @@ void SegmentEmitter::emit_versions() {
   for (const MemoryEmitter::Steps& steps : versions) {
     BasicBlock* fits = new_block("all_lanes");
     BasicBlock* other = new_block("other_version");
-    ir_.CreateCondBr(ir_.CreateAnd(is_full_, memory_.have(steps)), fits, other);
+    emit_mostly(ir_, ir_.CreateAnd(is_full_, memory_.have(steps)), 4, fits, other);
     ir_.SetInsertPoint(fits);
     memory_.assume(steps);
     for_all_ = true;
@@ -233,7 +234,7 @@ void SegmentEmitter::emit_stores_for_all(BasicBlock* done) {
   if (Value* right = are_gathered_right()) {
     BasicBlock* store = new_block("store");
     redo_from(lane_, done_mask_);
-    ir_.CreateCondBr(right, store, redo_);
+    emit_usually(ir_, right, store, redo_);
     ir_.SetInsertPoint(store);
   }
   if (stores_ != nullptr) emit_stored();

@@ -8,9 +8,9 @@
 
 #include "emu/compiler.h"
 #include "emu/wave.h"
+#include "jit/native/emit_parts.h"
 #include "jit/native/memory_emitter.h"
 
-#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 
 namespace wavetap::jit {
@@ -158,8 +158,7 @@ Value* emit_translate(llvm::IRBuilder<>& ir, Value* wave, Value* address, Value*
                                ir.getInt64(Tlb::kEntries - 1));
   const Look look = look_at(ir, entry_at(ir, tlb, number), request);
   Value* is_hit = ir.CreateAnd(is_current(ir, wave, tlb), look.is_hit);
-  ir.CreateCondBr(is_hit, guessed, search,
-                  llvm::MDBuilder(ir.getContext()).createLikelyBranchWeights());
+  emit_usually(ir, is_hit, guessed, search);
   ir.SetInsertPoint(guessed);
   ir.CreateBr(done);
   ir.SetInsertPoint(search);
