@@ -9,7 +9,8 @@
 #   A GPU test that has several models takes one of them, tests in turn (wt_gpu_models below).
 #   Of the host tests those stay that need the stand-in for libamdhip64 alone; none with the thread sanitizer.
 #   With the thread sanitizer, HIP kernels that are about arithmetic are left out, the random ones too
-#   (tests/hip/CMakeLists.txt names the ones that stay), and unit tests of folders that run offline.
+#   (tests/hip/CMakeLists.txt names the ones that stay), and unit tests of folders that run offline. On arm64
+#   also captures whose addresses are the sanitizer's own (tests/capture/CMakeLists.txt).
 # Time limits are multiplied by ten.
 #
 # WT_SANITIZER_RUNTIME               the shared runtime, to be the first library of a process

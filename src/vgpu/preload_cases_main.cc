@@ -315,26 +315,38 @@ void use_at_exit() {
   if (!works(kfd)) _exit(1);
 }
 
-// Reservations of the thunk are kept apart, also where somebody has the places meant for them: a
-// sanitizer's heap, or what else.
-void guarded_reservations() {
-  constexpr uint64_t kTaken[][2] = {{0x6000'0000'0000, 0x400'0000'0000},
-                                    {0x6400'0000'0000, 0x4000'0000}};
-  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  const int kfd = open("/dev/kfd", O_RDWR);
-  CHECK(works(kfd));
-  for (const auto& [begin, size] : kTaken)
-    mmap(reinterpret_cast<void*>(begin), size, PROT_NONE, kFlags | MAP_FIXED_NOREPLACE, -1, 0);
-  uint64_t before = 0;
+constexpr int kReservation = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+void take_addresses(uint64_t begin, uint64_t size) {
+  mmap(reinterpret_cast<void*>(begin), size, PROT_NONE, kReservation | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+// Three reservations, all inside the range and far from each other.
+void reserve_between(uint64_t begin, uint64_t end) {
+  uint64_t before = begin - 0x400'0000;
   for (int i = 0; i < 3; ++i) {
     errno = 0;
-    void* const got = mmap(nullptr, 4096, PROT_NONE, kFlags, -1, 0);
+    void* const got = mmap(nullptr, 4096, PROT_NONE, kReservation, -1, 0);
     CHECK(got != MAP_FAILED && errno == 0);
     const auto at = reinterpret_cast<uint64_t>(got);
-    CHECK(at >= before + 0x400'0000 && at < uint64_t{1} << 47);
+    CHECK(at >= before + 0x400'0000 && at < end);
     CHECK(munmap(got, 4096) == 0);  // and its place is not used again
     before = at;
   }
+}
+
+// Reservations of the thunk are kept apart, also where somebody has the places meant for them: a
+// sanitizer's heap, or all of them, as another sanitizer's shadow.
+void guarded_reservations() {
+  constexpr uint64_t kTerabyte = 0x100'0000'0000;
+  const int kfd = open("/dev/kfd", O_RDWR);
+  CHECK(works(kfd));
+  take_addresses(0x6000'0000'0000, 4 * kTerabyte);
+  take_addresses(0x6400'0000'0000, 0x4000'0000);
+  reserve_between(0x6400'0000'0000, uint64_t{1} << 47);
+  for (uint64_t at = 0x6400'0000'0000; at < 0x7e00'0000'0000; at += 0x4000'0000)
+    take_addresses(at, 0x4000'0000);
+  reserve_between(kTerabyte, 9 * kTerabyte);
 }
 
 // Everything passes through: results are the kernel's own.

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 
 #include "amd/drm_abi.h"
 #include "amd/kfd_abi.h"
@@ -19,14 +20,24 @@
 namespace wavetap::vgpu::front {
 namespace {
 
-// Where reserved ranges are placed when the run asks for addresses below 2^47, or for guards. The four
-// terabytes below are the heap of AddressSanitizer on x86-64, which programs may have with them.
-constexpr uint64_t kPlacedStart = 0x6400'0000'0000;
-constexpr uint64_t kPlacedEnd = 0x7e00'0000'0000;
+// Where reserved ranges are placed when the run asks for addresses below 2^47, or for guards: where the
+// first of these has no room, in the second. The four terabytes below the first are the heap of
+// AddressSanitizer on x86-64, which programs may have with them; ThreadSanitizer on arm64 takes all of it,
+// and leaves the second.
+struct PlacedRange {
+  uint64_t begin;
+  uint64_t end;
+  constexpr uint64_t size() const { return end - begin; }
+};
+constexpr PlacedRange kPlaced[] = {{0x6400'0000'0000, 0x7e00'0000'0000},
+                                   {0x0100'0000'0000, 0x0900'0000'0000}};
 constexpr uint64_t kPlacedAlign = 0x20'0000;
 // Between two allocations that are kept apart: further than most wrong indexes reach, and room for
 // four hundred thousand allocations.
 constexpr uint64_t kGuardBytes = 0x400'0000;
+// What is skipped at most where a place is taken: by all doublings of the step.
+constexpr uint64_t kMostSkipped = 0x10'0000'0000;
+constexpr int kMostDoublings = 10;
 
 int device_ioctl(int fd, unsigned long request, void* arg, bool* handled) {
   Driver* owner = nullptr;
@@ -72,15 +83,21 @@ bool is_reservation(const void* at, int protection, int flags) {
 }
 
 // The next place for a reservation, never given before; null, the kernel's choice, when all are used
-// or the run asks for nothing special.
-void* place_reservation(const Config& config, size_t length) {
+// or the run asks for nothing special. The more places in a row were `taken`, the further away the next.
+void* place_reservation(const Config& config, size_t length, int taken) {
   if (!config.low_va && !config.guard_allocations) return nullptr;
-  static std::atomic<uint64_t> next{kPlacedStart};
+  static std::atomic<uint64_t> next{0};  // in all ranges, one behind the other
   const uint64_t gap = config.guard_allocations ? kGuardBytes : kPlacedAlign;
   const uint64_t step = ((length + kPlacedAlign - 1) & ~(kPlacedAlign - 1)) + gap;
-  if (length > kPlacedEnd - kPlacedStart) return nullptr;
-  const uint64_t place = next.fetch_add(step, std::memory_order_relaxed);
-  return place < kPlacedEnd - step ? reinterpret_cast<void*>(place) : nullptr;
+  if (length > kPlaced[0].size()) return nullptr;
+  const uint64_t skipped = std::min(step << std::min(taken, kMostDoublings), kMostSkipped);
+  for (;;) {
+    uint64_t offset = next.fetch_add(std::max(step, skipped), std::memory_order_relaxed);
+    const PlacedRange* range = std::begin(kPlaced);
+    while (range != std::end(kPlaced) && offset >= range->size()) offset -= (range++)->size();
+    if (range == std::end(kPlaced)) return nullptr;
+    if (range->size() - offset > step) return reinterpret_cast<void*>(range->begin + offset);
+  }
 }
 
 // At the first such place where nothing is. Where the kernel chooses, ranges lie beside each other and freed
@@ -88,12 +105,14 @@ void* place_reservation(const Config& config, size_t length) {
 void* reserve(const Config& config, size_t length, int protection, int flags, int fd,
               off_t offset) {
   const int saved = errno;
-  while (void* const place = place_reservation(config, length)) {
+  int taken = 0;
+  while (void* const place = place_reservation(config, length, taken)) {
     void* const got = raw_mmap(place, length, protection, flags | MAP_FIXED_NOREPLACE, fd, offset);
     if (got == MAP_FAILED && errno != EEXIST) return got;
     errno = saved;
     if (got == place) return got;
     if (got != MAP_FAILED) sys::unmap(got, length);  // of a kernel that does not know the flag
+    ++taken;
   }
   return raw_mmap(nullptr, length, protection, flags, fd, offset);
 }
