@@ -28,8 +28,11 @@ void note_arrival(Wave& wave, int32_t pc) {
   heat.store(arrivals + 1, std::memory_order_relaxed);
 }
 
-// Not inlined: what it looks at would be loaded before every comparison of run_plain(), a tenth slower.
-[[gnu::noinline]] void note_jump(Wave& wave, int32_t pc) { note_arrival(wave, pc); }
+// Likewise, after a jump; a slice that is over with it does not count it, as the next begins there.
+// Not inlined: the budget would be loaded before every comparison of run_plain(), a tenth slower.
+[[gnu::noinline]] void note_jump(Wave& wave, int32_t pc, int64_t done) {
+  if (done + 1 < wave.budget) note_arrival(wave, pc);
+}
 
 // The first instruction of a slice, which is all of it where compiled code runs to the next barrier.
 // Arrivals are counted behind it, and not where compiled code ran: they are hot.
@@ -39,7 +42,7 @@ void run_first(Wave& wave) {
   wave.pc = pc + 1;
   wave.done = 0;
   steps[pc].load()(wave, *steps[pc].inst);
-  if (wave.extra == 0 && wave.steps == steps) note_jump(wave, pc);
+  if (wave.extra == 0 && wave.steps == steps) note_arrival(wave, pc);
 }
 
 // wave.pc and wave.done are always stored, as handlers and compiled code read them, but normally not
@@ -53,7 +56,7 @@ int64_t run_plain(Wave& wave) {
   if (done >= wave.budget) return done;
   const Step* steps = wave.steps;
   int32_t pc = wave.pc;
-  if (pc != second) note_jump(wave, pc);
+  if (pc != second) note_jump(wave, pc, 0);
   do {
     const Step& step = steps[pc];
     wave.pc = ++pc;
@@ -64,8 +67,7 @@ int64_t run_plain(Wave& wave) {
     if (wave.pc != expected || wave.steps != steps) [[unlikely]] {
       pc = wave.pc;
       steps = wave.steps;
-      if (done + 1 >= wave.budget) return done + 1;
-      if (wave.heat != nullptr) note_jump(wave, pc);
+      if (wave.heat != nullptr) note_jump(wave, pc, done);
     }
   } while (++done < wave.budget);
   return done;
