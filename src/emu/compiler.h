@@ -30,10 +30,7 @@ inline constexpr uint32_t kHotArrivals = 1000;
 // are whatever was there, and good for guesses only.
 inline constexpr size_t kCompiledStateBytes = 2432;
 inline constexpr size_t kGuessBytes = 64;
-inline void forget_compiled_state(uint32_t* vector_registers) {
-  std::memset(reinterpret_cast<std::byte*>(vector_registers) - kCompiledStateBytes, 0xff,
-              sizeof(uint64_t));
-}
+inline void forget_compiled_state(std::byte* state) { std::memset(state, 0xff, sizeof(uint64_t)); }
 
 class Compiler {
  public:

@@ -34,29 +34,14 @@ void note_arrival(Wave& wave, int32_t pc) {
   if (done + 1 < wave.budget) note_arrival(wave, pc);
 }
 
-// The first instruction of a slice, which is all of it where compiled code runs to the next barrier.
-// Arrivals are counted behind it, and not where compiled code ran: they are hot.
-void run_first(Wave& wave) {
-  const Step* const steps = wave.steps;
-  const int32_t pc = wave.pc;
-  wave.pc = pc + 1;
-  wave.done = 0;
-  steps[pc].load()(wave, *steps[pc].inst);
-  if (wave.extra == 0 && wave.steps == steps) note_arrival(wave, pc);
-}
-
 // wave.pc and wave.done are always stored, as handlers and compiled code read them, but normally not
 // read back: that would put a store and the load behind it between any two instructions. What jumped
 // is noticed by comparing, with a copy of the expected place: the compiler would go on with what it
-// loaded, once it knows that it is the same.
+// loaded, once it knows that it is the same. From a slice's second step on.
 int64_t run_plain(Wave& wave) {
-  const int32_t second = wave.pc + 1;
-  run_first(wave);
-  int64_t done = 1;
-  if (done >= wave.budget) return done;
   const Step* steps = wave.steps;
   int32_t pc = wave.pc;
-  if (pc != second) note_jump(wave, pc, 0);
+  int64_t done = 1;
   do {
     const Step& step = steps[pc];
     wave.pc = ++pc;
@@ -138,11 +123,23 @@ int64_t run_counting(Wave& wave) {
 
 }  // namespace
 
+// Places where compiled code ran are hot and need no counting.
+void finish_plain_slice(Wave& wave) {
+  const int32_t begin = wave.slice_begin;
+  if (wave.extra == 0 && begin >= 0) note_arrival(wave, begin);
+  int64_t done = 1;
+  if (done < wave.budget) {
+    if (begin < 0 || wave.pc != begin + 1) note_arrival(wave, wave.pc);
+    done = run_plain(wave);
+  }
+  wave.executed += static_cast<uint64_t>(done + wave.extra);
+}
+
 void run_slice(Wave& wave) {
   const bool counts = wave.watch != nullptr && wave.watch->counters != nullptr;
+  if (!counts) return run_plain_slice(wave);
   wave.extra = 0;
-  const int64_t done = counts ? run_counting(wave) : run_plain(wave);
-  wave.executed += static_cast<uint64_t>(done + wave.extra);
+  wave.executed += static_cast<uint64_t>(run_counting(wave));
 }
 
 }  // namespace wavetap::emu

@@ -405,10 +405,11 @@ bool start_workgroup(const Launch& launch, uint64_t linear, Workgroup& group) {
     wave.wave_in_group = i;
     wave.workgroup = &group;
     wave.has_others = waves > 1;
-    wave.v = reinterpret_cast<uint32_t*>(registers + register_bytes * i + kCompiledStateBytes);
+    wave.compiled_state = registers + register_bytes * i;
+    wave.v = reinterpret_cast<uint32_t*>(wave.compiled_state + kCompiledStateBytes);
     const uint32_t here = std::min(items - i * launch.lanes, launch.lanes);
     clear_rows(launch, wave, here == launch.lanes ? rows_read : nullptr);
-    forget_compiled_state(wave.v);
+    forget_compiled_state(wave.compiled_state);
     wave.a = wave.v + size_t{launch.agpr_first_row} * launch.lanes;
     wave.lds = group.lds;
     wave.scratch = scratch + scratch_bytes * i;

@@ -223,6 +223,7 @@ void enter(Wave& wave, const LoweredCode& code, int32_t index) {
   wave.counts = code.counts();
   wave.watched = code.watched();
   wave.pc = index;
+  wave.slice_begin = -1;
 }
 
 }  // namespace wavetap::emu

@@ -151,32 +151,37 @@ void TurnRunner::run_in_row(Row& row) {
   Wave* const waves = group.waves.data();
   const size_t count = group.waves.size();
   const bool is_watched = !group.dispatch->watchers.empty();  // they hear of ends
+  const bool is_plain = options_.watchdog_instructions == 0 && group.watch.counters == nullptr;
   const std::atomic<bool>* const cancelled = job_.launch.dispatch->cancelled;
-  const bool has_watchdog = options_.watchdog_instructions != 0;
   bool all_wait = row.at == 0;  // at the barrier, or have ended: every wave of this pass so far
   for (;;) {
     if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) return;
     for (size_t at = row.at; at < count; row.at = ++at) {
       Wave& wave = waves[at];
       if (!wake(wave)) continue;
-      const uint64_t stop_at = row.stop_at = wave.executed + uint64_t{kQuantum};
-      wave.budget = kQuantum;
-      if (has_watchdog && !begin_slice(wave, stop_at)) return;
+      const uint64_t stop_at = wave.executed + uint64_t{kQuantum};
       row.has_run = true;
-      run_slice(wave);
-      if (wave.hot_code != nullptr || group.interrupt_requested) return;
-      switch (wave.state) {
-        case WaveState::kAtBarrier: break;
-        case WaveState::kTurnEnded: all_wait = false; break;
-        case WaveState::kFinished:
-          if (is_watched) return;
-          note_end(group);
-          break;
-        default: return;
+      if (is_plain) {
+        wave.budget = kQuantum;
+        run_plain_slice(wave);
+      } else {
+        row.has_run = begin_slice(wave, stop_at);
+        if (!row.has_run) return;
+        run_slice(wave);
       }
-      row.has_run = false;
-      row.moved = true;
+      if (wave.state == WaveState::kTurnEnded) all_wait = false;
+      const bool has_ended = wave.state == WaveState::kFinished && !is_watched;
+      if (wave.state == WaveState::kTurnEnded || wave.state == WaveState::kAtBarrier || has_ended) {
+        if (wave.hot_code == nullptr && !group.interrupt_requested) {
+          if (has_ended) note_end(group);
+          row.moved = true;
+          continue;
+        }
+      }
+      row.stop_at = stop_at;
+      return;
     }
+    row.has_run = false;
     if (group.unfinished == 0 || row.used_quantum) return;
     if (all_wait) {
       pass_barrier(group, row.side_by_side);

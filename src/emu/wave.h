@@ -70,26 +70,29 @@ enum class WaveState : uint8_t {
 
 struct alignas(64) Wave {
   uint32_t s[isa::slot::kCount] = {};
-  bool scc = false;
-  WaveState state = WaveState::kRunning;
-  uint8_t lanes = 64;  // wave size: 32 or 64; also the row length of v and a
-  FloatMode mode;
+  // Compiled code compares it and vgpr_index as one number (jit/native/block_emitter.cc).
+  alignas(8) FloatMode mode;
   // gfx9's VGPR indexing (s_set_gpr_idx_on): bits 0..2 add M0[7:0] to the VGPR number of
   // src0..src2, bit 3 to the destination's. 0 when off.
   uint8_t vgpr_index = 0;
+  bool scc = false;
+  WaveState state = WaveState::kRunning;
+  uint8_t lanes = 64;           // wave size: 32 or 64; also the row length of v and a
   bool gpr_index_mode = false;  // MODE.GPR_IDX_EN; vgpr_index is then M0[15:12]
   uint32_t mode_rest = 0;       // bits of MODE kept nowhere else: exception enables and the like
   uint32_t trap_status = 0;     // TRAPSTS
 
-  uint32_t* v = nullptr;  // VGPR rows: v[reg * lanes + lane]
-  uint32_t* a = nullptr;  // AGPR rows; gfx90a: the part of v past the accum offset
+  uint32_t* v = nullptr;                // VGPR rows: v[reg * lanes + lane]
+  uint32_t* a = nullptr;                // AGPR rows; gfx90a: the part of v past the accum offset
+  std::byte* compiled_state = nullptr;  // kCompiledStateBytes (compiler.h), in front of v
   // Rows a handler may touch; operands are checked when code is lowered.
   uint32_t vgpr_count = 0;
   uint32_t agpr_count = 0;
 
-  int32_t pc = 0;      // index of the NEXT instruction; a branch handler assigns it
-  int64_t budget = 0;  // instructions of this slice; zeroed to leave the run loop
-  int64_t done = 0;    // steps of this slice before the one that runs
+  int32_t pc = 0;           // index of the NEXT instruction; a branch handler assigns it
+  int32_t slice_begin = 0;  // where its slice began; -1: in other code than it is in now
+  int64_t budget = 0;       // instructions of this slice; zeroed to leave the run loop
+  int64_t done = 0;         // steps of this slice before the one that runs
   // Compiled code (compiler.h) is one step but performs many instructions: how many more than steps
   // this slice has performed. They are taken off `budget`.
   int64_t extra = 0;

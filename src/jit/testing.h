@@ -257,7 +257,7 @@ class TwinMachines {
     wave.state = emu::WaveState::kRunning;
     wave.fault = {};
     wave.executed = 0;
-    emu::forget_compiled_state(wave.v);
+    emu::forget_compiled_state(wave.compiled_state);
     wave.budget = budget;
     emu::run_slice(wave);
   }

@@ -106,8 +106,9 @@ class TestMachine {
     // Vector registers are aligned to 64 bytes, as the engine aligns them.
     void* at = registers_.data();
     size_t space = registers_.size() * sizeof(uint32_t);
-    wave.v = static_cast<uint32_t*>(std::align(64, 4, at, space)) + kCompiledStateBytes / 4;
-    forget_compiled_state(wave.v);
+    wave.compiled_state = static_cast<std::byte*>(std::align(64, 4, at, space));
+    wave.v = reinterpret_cast<uint32_t*>(wave.compiled_state + kCompiledStateBytes);
+    forget_compiled_state(wave.compiled_state);
     wave.a = wave.vrow(options.vgprs);
     wave.vgpr_count = options.vgprs;
     wave.agpr_count = options.agprs;

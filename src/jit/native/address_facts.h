@@ -122,7 +122,7 @@ class FactSlots {
 
   // At the function's beginning, when the wave has performed `now` instructions: what is known is what
   // code that ended just there has left.
-  void begin(llvm::Value* rows, llvm::Value* now);
+  void begin(llvm::Value* rows, llvm::Value* state_of_wave, llvm::Value* now);
   // At its end, likewise.
   void end(llvm::Value* now);
   // Where what writes these begins.
@@ -177,6 +177,7 @@ class FactSlots {
   llvm::Value* others_ = nullptr;  // a variable of 64 bits: places of others that are as they were
   llvm::Value* pairs_ = nullptr;   // i64: places that had pairs at the beginning
   llvm::Value* rows_ = nullptr;
+  llvm::Value* state_ = nullptr;  // Wave::compiled_state
 };
 
 // Looks at the lanes of `exec`. `high` is null for 32 bits.

@@ -123,24 +123,23 @@ void BlockEmitter::emit_entry() {
   locked_ = ir_.CreateAlloca(ir_.getInt32Ty());
   handlers_ = load_field(ir_.getPtrTy(), offsetof(Wave, handlers));
   rows_ = load_field(ir_.getPtrTy(), offsetof(Wave, v));
-  now_ = load_field(ir_.getInt64Ty(), offsetof(Wave, executed));
-  for (const size_t more : {offsetof(Wave, done), offsetof(Wave, extra)})
-    now_ = ir_.CreateAdd(now_, load_field(ir_.getInt64Ty(), more));
-  facts_.begin(rows_, now_);
+  Value* done = load_field(ir_.getInt64Ty(), offsetof(Wave, done));
+  limit_ = ir_.CreateSub(load_field(ir_.getInt64Ty(), offsetof(Wave, budget)), done);
+  now_ = ir_.CreateAdd(load_field(ir_.getInt64Ty(), offsetof(Wave, executed)), done);
+  now_ = ir_.CreateAdd(now_, load_field(ir_.getInt64Ty(), offsetof(Wave, extra)));
+  facts_.begin(rows_, load_field(ir_.getPtrTy(), offsetof(Wave, compiled_state)), now_);
   const UsualMode usual = usual_mode();
-  Value* mode =
-      ir_.CreateAlignedLoad(ir_.getInt64Ty(), field(offsetof(Wave, mode)), llvm::Align(1));
+  Value* mode = load_field(ir_.getInt64Ty(), offsetof(Wave, mode));
   Value* is_usual = ir_.CreateICmpEQ(ir_.CreateAnd(mode, ir_.getInt64(usual.relevant)),
                                      ir_.getInt64(usual.value));
-  limit_ = ir_.CreateSub(load_field(ir_.getInt64Ty(), offsetof(Wave, budget)),
-                         load_field(ir_.getInt64Ty(), offsetof(Wave, done)));
   Value* has_room =
       ir_.CreateICmpSGE(limit_, ir_.getInt64(static_cast<uint64_t>(plan_.end_of_run(0))));
   ir_.CreateStore(limit_, left_);
   emit_usually(ir_, ir_.CreateAnd(is_usual, has_room), runs_[0], plain);
 
   ir_.SetInsertPoint(plain);
-  if (plan_.at(0).ends_turn) emit_turn_end(0, [&] { emit_end(ir_.getInt64(1)); });
+  if (plan_.at(0).ends_turn)
+    emit_turn_end(0, [&] { emit_end(ir_.getInt64(1), /*is_stopped=*/true); });
   emit_handler_call(ir_, wave_, handlers_, first_inst_,
                     ir_.getInt64(static_cast<uint64_t>(plan_.first)), plan_.first);
   ir_.CreateRetVoid();
@@ -172,7 +171,7 @@ void BlockEmitter::begin_run(int32_t i) {
   }
   ir_.CreateStore(ir_.CreateSub(left, ir_.getInt64(size)), left_);
   facts_.forget_others(written_rows(request_, plan_, run_begin_, run_end_));
-  if (plan_.at(i).ends_turn) emit_turn_end(i, [&] { emit_leave(i + 1, -1); });
+  if (plan_.at(i).ends_turn) emit_turn_end(i, [&] { emit_leave(i + 1, -1, /*is_stopped=*/true); });
 }
 
 // As Wave::ends_turn() does it: an end is an instruction of its own. `leave` leaves the function there.
@@ -245,7 +244,7 @@ void BlockEmitter::emit_barrier(int32_t i) {
   ir_.CreateStore(ir_.getInt8(static_cast<uint8_t>(emu::WaveState::kAtBarrier)),
                   field(offsetof(Wave, state)));
   ir_.CreateStore(ir_.getInt64(0), field(offsetof(Wave, budget)));
-  emit_leave(i + 1, plan_.first + i + 1);
+  emit_leave(i + 1, plan_.first + i + 1, /*is_stopped=*/true);
   ir_.SetInsertPoint(goes_on);
   emit_leave(i + 1, plan_.first + i + 1);
 }
@@ -361,23 +360,28 @@ void BlockEmitter::emit_branch(int32_t i) {
   if (next != nullptr) ir_.SetInsertPoint(next);
 }
 
-void BlockEmitter::emit_leave(int32_t performed, int32_t pc) {
+void BlockEmitter::emit_leave(int32_t performed, int32_t pc, bool is_stopped) {
   if (pc >= 0) ir_.CreateStore(ir_.getInt32(static_cast<uint32_t>(pc)), field(offsetof(Wave, pc)));
-  emit_leave(ir_.getInt64(static_cast<uint64_t>(performed)));
+  emit_leave(ir_.getInt64(static_cast<uint64_t>(performed)), is_stopped);
 }
 
-void BlockEmitter::emit_leave(Value* performed) {
+void BlockEmitter::emit_leave(Value* performed, bool is_stopped) {
   Value* left = ir_.CreateLoad(ir_.getInt64Ty(), left_);
   Value* before = ir_.CreateSub(limit_, left);
   emit_end(ir_.CreateSub(ir_.CreateAdd(before, performed),
-                         ir_.getInt64(static_cast<uint64_t>(run_end_))));
+                         ir_.getInt64(static_cast<uint64_t>(run_end_))),
+           is_stopped);
 }
 
-void BlockEmitter::emit_end(Value* performed) {
+void BlockEmitter::emit_end(Value* performed, bool is_stopped) {
   facts_.end(ir_.CreateAdd(now_, performed));
   Value* more = ir_.CreateSub(performed, ir_.getInt64(1));
   Value* extra = load_field(ir_.getInt64Ty(), offsetof(Wave, extra));
   ir_.CreateStore(ir_.CreateAdd(extra, more), field(offsetof(Wave, extra)));
+  if (is_stopped) {
+    ir_.CreateRetVoid();
+    return;
+  }
   Value* budget = load_field(ir_.getInt64Ty(), offsetof(Wave, budget));
   Value* rest = ir_.CreateSub(budget, more);
   Value* stopped = ir_.CreateICmpEQ(budget, ir_.getInt64(0));

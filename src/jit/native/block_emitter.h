@@ -51,9 +51,11 @@ class BlockEmitter {
   void emit_call(int32_t i, bool is_last);
   void emit_branch(int32_t i);
   void emit_scalar_load(int32_t i);
-  void emit_leave(int32_t performed, int32_t pc);  // pc < 0: it is in the wave already
-  void emit_leave(llvm::Value* performed);         // of the plan's instructions up to here
-  void emit_end(llvm::Value* performed);
+  // pc < 0: it is in the wave already. `is_stopped`: the budget has become 0, as all code knows there.
+  void emit_leave(int32_t performed, int32_t pc, bool is_stopped = false);
+  // Of the plan's instructions up to here.
+  void emit_leave(llvm::Value* performed, bool is_stopped = false);
+  void emit_end(llvm::Value* performed, bool is_stopped = false);
   llvm::Value* branch_condition(const isa::Inst& inst);
 
   llvm::Module& module_;

@@ -58,8 +58,7 @@ FactSlots::FactSlots(llvm::IRBuilder<>& ir, const Plan& plan, unsigned wave_lane
 }
 
 Value* FactSlots::state(size_t offset) {
-  return ir_.CreateConstGEP1_64(ir_.getInt8Ty(), rows_,
-                                offset - uint64_t{emu::kCompiledStateBytes});
+  return ir_.CreateConstGEP1_64(ir_.getInt8Ty(), state_, offset);
 }
 
 Value* FactSlots::field(size_t slot, unsigned k) {
@@ -68,8 +67,9 @@ Value* FactSlots::field(size_t slot, unsigned k) {
   return ir_.CreateConstGEP1_64(ir_.getInt64Ty(), memory_, slot * kFields + k);
 }
 
-void FactSlots::begin(Value* rows, Value* now) {
+void FactSlots::begin(Value* rows, Value* state_of_wave, Value* now) {
   rows_ = rows;
+  state_ = state_of_wave;
   memory_ = ir_.CreateAlloca(llvm::ArrayType::get(ir_.getInt64Ty(), roots_.size() * kFields));
   Value* is_good = ir_.CreateICmpEQ(ir_.CreateLoad(ir_.getInt64Ty(), state(kStamp)), now);
   Value* in_use =
