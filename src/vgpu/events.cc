@@ -21,6 +21,12 @@ constexpr size_t kOtherEventLimit = 1u << 16;
 constexpr uint32_t kForever = 0xfffffffeu;  // and above: no time limit
 using WaitClock = std::chrono::steady_clock;
 
+// How long a thread rests that comes back with an age it has been told to be old. ROCr's thread for asynchronous handlers
+// waits for many signals at once and forgets the ages of some: with each of its calls answered at once it would need a
+// core for as long as a kernel runs, the very core that the kernel needs here. It has looked at its signals since it was told,
+// so that only another event can bring news, and that ends the rest.
+constexpr auto kRestOfToldThread = std::chrono::milliseconds(1);
+
 struct Sleeper;
 struct Event;
 
@@ -31,6 +37,7 @@ struct WaitSlot {
   Sleeper* sleeper = nullptr;
   bool activated = false;
   bool compare_age = false;
+  bool told = false;  // activated by nothing but an age that this thread was told before
 
   // Both need the table's lock held. begin() takes what has happened already; end() tells the waiter
   // what did, or gives it back when the wait did not take place.
@@ -64,6 +71,7 @@ struct Event {
     if (++age == 0) age = 2;
     for (WaitSlot* slot : waiters) {
       slot->activated = true;
+      slot->told = false;
       slot->sleeper->wake.notify_one();
     }
   }
@@ -96,6 +104,7 @@ void WaitSlot::begin(Event& awaited, Sleeper& waiter, uint64_t last_event_age) {
   awaited.set = awaited.set && !awaited.auto_reset;
   if (awaited.type == EventType::kSignal && last_event_age != 0) {
     compare_age = true;
+    told = !activated && awaited.age != last_event_age && awaited.age == awaited.age_seen();
     if (awaited.age != last_event_age) activated = true;
   } else if (awaited.type == EventType::kSignal && awaited.auto_reset && awaited.age != 1 &&
              awaited.age != awaited.age_seen()) {
@@ -112,6 +121,7 @@ void WaitSlot::end(bool complete, EventWait& wait) {
   }
   if (compare_age) {
     wait.last_event_age = event->age;
+    event->note_seen();
   } else if (event->type == EventType::kSignal && event->auto_reset) {
     event->note_seen();
   }
@@ -132,6 +142,17 @@ WaitResult state_of(const std::vector<WaitSlot>& slots, bool wait_for_all) {
   }
   const size_t needed = wait_for_all ? slots.size() : 1;
   return activated >= needed ? WaitResult::kComplete : WaitResult::kTimeout;
+}
+
+// True when news that the waiting thread has been told before completes the wait.
+bool completed_by_old_news(const std::vector<WaitSlot>& slots, bool wait_for_all) {
+  size_t news = 0;
+  bool any_told = false;
+  for (const WaitSlot& slot : slots) {
+    news += slot.activated && !slot.told ? 1 : 0;
+    any_told = any_told || slot.told;
+  }
+  return any_told && news < (wait_for_all ? slots.size() : 1);
 }
 
 bool has_slot(EventType type) {
@@ -289,6 +310,10 @@ int EventTable::wait(std::span<EventWait> events, bool wait_for_all, uint32_t ti
     slots[i].begin(*s.find(events[i].id), sleeper, events[i].last_event_age);
 
   bool out_of_time = timeout_ms == 0;
+  if (!out_of_time && completed_by_old_news(slots, wait_for_all)) {
+    // Once: a wake-up without a reason only shortens the rest.
+    sleeper.wake.wait_for(lock, kRestOfToldThread);
+  }
   for (;;) {
     *result = state_of(slots, wait_for_all);
     if (*result != WaitResult::kTimeout || out_of_time) break;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -106,6 +107,25 @@ TEST_F(EventTableTest, AWaiterThatMissedAnAgePassesAtOnce) {
 
 // What ROCr 5.x does when a queue is destroyed: one event shared by the thread that waits for a
 // signal and the one that serves all signals. The second must not swallow the first one's wake-up.
+TEST_F(EventTableTest, AWaiterThatForgetsTheAgeItWasToldDoesNotSpin) {
+  const uint32_t id = make();
+  table.signal(id);
+  const auto ask = [&] {
+    EventWait wait{.id = id, .last_event_age = 1};
+    WaitResult result{};
+    EXPECT_EQ(table.wait({&wait, 1}, false, 1000, &result), 0);
+    EXPECT_EQ(result, WaitResult::kComplete);
+    return wait.last_event_age;
+  };
+  EXPECT_EQ(ask(), 2u);
+  constexpr int kQuestions = 20;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < kQuestions; ++i) EXPECT_EQ(ask(), 2u);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(kQuestions / 2));
+  table.signal(id);
+  EXPECT_EQ(ask(), 3u) << "news";
+}
+
 TEST_F(EventTableTest, AThreadThatSharesAnEventDoesNotTakeItFromAnother) {
   const uint32_t id = make();
   table.signal(id);
