@@ -184,11 +184,13 @@ int on_wait_events(Driver& driver, KfdWaitEventsArgs& args) {
     waits[i].last_event_age = driver.config().kfd_minor >= 14 ? data[i].last_event_age : 0;
   }
   driver.queues().nudge();
+  const std::vector<KfdEventData> asked = data;
   WaitResult result = WaitResult::kFail;
   const int error = driver.events().wait(waits, args.wait_for_all != 0, args.timeout, &result);
   args.wait_result = static_cast<uint32_t>(result);
   if (error != 0) return error;
   for (size_t i = 0; i < data.size(); ++i) report_exceptions(waits[i], data[i]);
+  if (std::memcmp(data.data(), asked.data(), bytes) == 0) return 0;
   return copy_to_user(args.events_ptr, data.data(), bytes) ? 0 : EFAULT;
 }
 
@@ -342,8 +344,8 @@ int svm_ioctl(Driver& driver, uint64_t user_args) {
   return EINVAL;
 }
 
-// Copies the arguments in, calls `handler`, copies them out again (also after a failure, as the
-// kernel).
+// Copies the arguments in, calls `handler`, copies out again what it changed (also after a failure, as the
+// kernel). Most of what a running program asks for, waiting and setting events, changes nothing.
 template <class Args>
 int with_args(Driver& driver, uint32_t request, uint64_t user_args,
               int (*handler)(Driver&, Args&)) {
@@ -353,8 +355,10 @@ int with_args(Driver& driver, uint32_t request, uint64_t user_args,
   Args args;
   std::memset(static_cast<void*>(&args), 0, sizeof args);
   if (!copy_from_user(&args, user_args, size)) return EFAULT;
+  const Args asked = args;
   const int result = handler(driver, args);
-  if (!copy_to_user(user_args, &args, size)) return EFAULT;
+  const bool is_changed = std::memcmp(&args, &asked, size) != 0;
+  if (is_changed && !copy_to_user(user_args, &args, size)) return EFAULT;
   return result;
 }
 
