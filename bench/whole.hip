@@ -268,11 +268,17 @@ static T* make_input(size_t count, uint32_t seed) {
 
 static void measure(const char* name, void* result, size_t bytes,
                     const std::function<void()>& launch) {
+  // Linux adds a thread's time up when it lies down, or at a tick some milliseconds later: the best of some launches
+  // would be the one that was looked at too early.
+  const auto rested_seconds = [] {
+    usleep(2000);
+    return thread_seconds("wavetap-emu");
+  };
   const auto timed = [&] {
-    const double before = thread_seconds("wavetap-emu");
+    const double before = rested_seconds();
     launch();
     CHECK(hipDeviceSynchronize());
-    return thread_seconds("wavetap-emu") - before;
+    return rested_seconds() - before;
   };
   // Blocks of compiled code lead on to places that were not hot before.
   for (int i = 0; i < 3; ++i) {
