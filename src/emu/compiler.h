@@ -3,7 +3,8 @@
 // The interpreter counts how often waves arrive at a place: by a jump, or at the start of a slice.
 // When that has happened often enough, the engine names the place to the compiler it was given
 // (EngineOptions::compiler), which may then publish native code for it (LoweredCode::publish()):
-// from then on a wave that arrives there runs that instead of the instruction's handler.
+// from then on a wave that arrives there runs that instead of the instruction's handler. A place is
+// named twice: warm, when code that somebody compiled before should be used, and hot, when compiling pays.
 //
 // What compiled code has to do. It is called like the handler of the instruction at its place and
 // performs that one and as many after it as it likes, but not more than Wave::budget - Wave::done.
@@ -22,8 +23,11 @@ namespace wavetap::emu {
 
 class LoweredCode;
 
-// How often waves arrive at a place before it is named to the compiler.
-inline constexpr uint32_t kHotArrivals = 1000;
+// How often waves have arrived at a place that is warm, and at one that is hot. Compiling an instruction takes as long
+// as interpreting it five thousand times, more or less: below that it costs a short kernel more than it gives.
+inline constexpr uint32_t kWarmArrivals = 1000;
+inline constexpr uint32_t kHotArrivals = 5000;
+enum class Heat : uint8_t { kWarm, kHot };
 
 // In front of a wave's vector registers compiled code has this many bytes of its own: what it knows of
 // the wave from one piece to the next. A new wave's are forgotten, but for the last kGuessBytes: they
@@ -36,8 +40,9 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
 
-  // Instruction `index` of `code` is hot. Any thread, outside slices; returns soon.
-  virtual void compile(std::shared_ptr<const LoweredCode> code, int32_t index) noexcept = 0;
+  // Instruction `index` of `code` has become warm or hot. Any thread, outside slices; returns soon.
+  virtual void compile(std::shared_ptr<const LoweredCode> code, int32_t index,
+                       Heat heat) noexcept = 0;
 };
 
 }  // namespace wavetap::emu

@@ -248,7 +248,7 @@ constexpr uint64_t kCallee = 0x204000;
 // Says of every hot kernel that its waves read v5 alone before they write.
 class SaysWhatIsRead final : public Compiler {
  public:
-  void compile(std::shared_ptr<const LoweredCode> code, int32_t) noexcept override {
+  void compile(std::shared_ptr<const LoweredCode> code, int32_t, Heat) noexcept override {
     code->say_rows_read_at_start({{5, 6}});
   }
 };

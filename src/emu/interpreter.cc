@@ -14,16 +14,17 @@ namespace wavetap::emu {
 namespace {
 
 // The wave begins its slice at `pc` or jumped there. Threads that count the same place at once may
-// lose a few; it becomes hot once all the same.
+// lose a few; it becomes warm and hot once all the same.
 void note_arrival(Wave& wave, int32_t pc) {
   if (wave.heat == nullptr) return;
   std::atomic<uint32_t>& heat = wave.heat[pc];
   const uint32_t arrivals = heat.load(std::memory_order_relaxed);
   if (arrivals >= kHotArrivals) return;
-  if (arrivals + 1 == kHotArrivals) {
+  if (arrivals + 1 == kWarmArrivals || arrivals + 1 == kHotArrivals) {
     if (wave.hot_code != nullptr) return;  // one at a time: next time, then
     wave.hot_code = wave.code;
     wave.hot_pc = pc;
+    wave.hot_heat = arrivals + 1 == kHotArrivals ? Heat::kHot : Heat::kWarm;
   }
   heat.store(arrivals + 1, std::memory_order_relaxed);
 }

@@ -1,5 +1,6 @@
 #include "emu/lower.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <initializer_list>
 #include <mutex>
@@ -158,9 +159,15 @@ void LoweredCode::publish(int32_t index, Handler compiled,
                           std::shared_ptr<const void> owner) const {
   {
     const std::lock_guard lock(published_mutex_);
-    published_.push_back(std::move(owner));
+    published_.push_back({index, std::move(owner)});
   }
   __atomic_store_n(&steps_[static_cast<size_t>(index)].run, compiled, __ATOMIC_RELEASE);
+}
+
+bool LoweredCode::is_published(int32_t index) const {
+  const std::lock_guard lock(published_mutex_);
+  return std::any_of(published_.begin(), published_.end(),
+                     [&](const Published& p) { return p.index == index; });
 }
 
 void LoweredCode::say_rows_read_at_start(std::vector<RowRange> ranges) const {

@@ -81,6 +81,7 @@ class LoweredCode : public std::enable_shared_from_this<LoweredCode> {
 
   // From now on `compiled` runs when a wave comes to `index`; `owner` keeps it alive. Any thread.
   void publish(int32_t index, Handler compiled, std::shared_ptr<const void> owner) const;
+  bool is_published(int32_t index) const;
 
   // Vector registers that waves which start at the first instruction with all lanes on may read before they
   // have written them, in ranges: the others need not be cleared. Null: nobody has said so.
@@ -109,7 +110,11 @@ class LoweredCode : public std::enable_shared_from_this<LoweredCode> {
   std::vector<Handler> handlers_;
   std::unique_ptr<std::atomic<uint32_t>[]> heat_;  // only when asked for
   mutable std::mutex published_mutex_;
-  mutable std::vector<std::shared_ptr<const void>> published_;  // owners of compiled code
+  struct Published {
+    int32_t index;
+    std::shared_ptr<const void> owner;
+  };
+  mutable std::vector<Published> published_;
   mutable std::unique_ptr<const std::vector<RowRange>> said_rows_read_;
   mutable std::atomic<const std::vector<RowRange>*> rows_read_at_start_{nullptr};
   std::vector<StepCount> counts_;

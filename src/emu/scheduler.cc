@@ -218,7 +218,7 @@ void TurnRunner::run_wave(Workgroup& group, Wave& wave, uint64_t stop_at, bool h
     }
     has_run = false;
     if (const LoweredCode* hot = std::exchange(wave.hot_code, nullptr))
-      options_.compiler->compile(hot->shared_from_this(), wave.hot_pc);
+      options_.compiler->compile(hot->shared_from_this(), wave.hot_pc, wave.hot_heat);
     if (wave.state == WaveState::kLeftCode) enter_other_code(wave);
     if (group.interrupt_requested) {
       group.interrupt_requested = false;

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "amd/gfx_target.h"
+#include "emu/compiler.h"
 #include "emu/dispatch.h"
 #include "emu/exec.h"
 #include "emu/fault.h"
@@ -103,8 +104,9 @@ struct alignas(64) Wave {
   const StepCount* counts = nullptr;      // how each instruction counts, likewise
   const WatchedStep* watched = nullptr;   // who watches it, likewise; null: nobody
   std::atomic<uint32_t>* heat = nullptr;  // how often waves arrived there; null: nobody asks
-  const LoweredCode* hot_code = nullptr;  // a place that has just become hot, when not null
+  const LoweredCode* hot_code = nullptr;  // a place that has just become warm or hot, when not null
   int32_t hot_pc = 0;
+  Heat hot_heat{};
   uint64_t jump_pc = 0;        // valid in state kLeftCode
   JumpCache* jumps = nullptr;  // of the worker now running this wave
 

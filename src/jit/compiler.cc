@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -30,7 +31,18 @@ constexpr size_t kStackBytes = size_t{8} << 20;
 struct Wanted {
   std::shared_ptr<const emu::LoweredCode> code;
   int32_t index;
+  emu::Heat heat;
 };
+
+// The one to go on with: what is quickly done first, then what belongs to the code that was named last. That is
+// what runs now; what was named before may be over.
+std::deque<Wanted>::iterator next_of(std::deque<Wanted>& queue) {
+  const auto warm = std::find_if(queue.begin(), queue.end(),
+                                 [](const Wanted& w) { return w.heat == emu::Heat::kWarm; });
+  if (warm != queue.end()) return warm;
+  return std::find_if(queue.begin(), queue.end(),
+                      [&](const Wanted& w) { return w.code == queue.back().code; });
+}
 
 }  // namespace
 
@@ -96,8 +108,9 @@ class Compiler::Impl {
     for (;;) {
       changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
       if (stopping_) break;
-      const Wanted wanted = std::move(queue_.front());
-      queue_.pop_front();
+      const auto next = next_of(queue_);
+      const Wanted wanted = std::move(*next);
+      queue_.erase(next);
       is_busy_ = true;
       lock.unlock();
       const Made made = make_block(wanted);
@@ -115,6 +128,9 @@ class Compiler::Impl {
     bool is_cached = false;
   };
   Made make_block(const Wanted& wanted) {
+    const bool compiles = wanted.heat == emu::Heat::kHot || options_.verifies;
+    if (!compiles && options_.cache.empty()) return {};
+    if (compiles && wanted.code->is_published(wanted.index)) return {};
     if (backend_ == nullptr && !open_library()) return give_up();
     // Verified blocks are compared register by register.
     const Liveness* liveness = options_.verifies ? nullptr : &liveness_of(wanted.code);
@@ -124,6 +140,7 @@ class Compiler::Impl {
     if (const std::vector<std::byte> kept = cache_.find(key);
         !kept.empty() && backend_->load(kept, &block))
       return {publish(wanted, block), true};
+    if (!compiles) return {};
     std::vector<std::byte> object;
     switch (backend_->compile(request.get(), &object)) {
       case Backend::Answer::kCompiled: break;
@@ -202,8 +219,9 @@ class Compiler::Impl {
 Compiler::Compiler(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Compiler::~Compiler() = default;
 
-void Compiler::compile(std::shared_ptr<const emu::LoweredCode> code, int32_t index) noexcept {
-  impl_->add({std::move(code), index});
+void Compiler::compile(std::shared_ptr<const emu::LoweredCode> code, int32_t index,
+                       emu::Heat heat) noexcept {
+  impl_->add({std::move(code), index, heat});
 }
 void Compiler::drain() { impl_->drain(); }
 Figures Compiler::figures() const { return impl_->figures(); }

@@ -15,9 +15,9 @@ struct Options {
   std::string cache = {};  // folder of code compiled before (object_cache.h); empty: none is kept
 };
 
-// What a compiler has done so far.
+// What a compiler has done so far. One that verifies compiles what is warm already.
 struct Figures {
-  uint64_t asked = 0;     // places that were named
+  uint64_t asked = 0;     // places that were named, warm or hot
   uint64_t compiled = 0;  // blocks that were compiled, and run as native code
   uint64_t loaded = 0;    // blocks that run as native code from the cache
   uint64_t native_bytes = 0;
@@ -31,7 +31,8 @@ class Compiler final : public emu::Compiler {
   explicit Compiler(Options options);
   ~Compiler() override;
 
-  void compile(std::shared_ptr<const emu::LoweredCode> code, int32_t index) noexcept override;
+  void compile(std::shared_ptr<const emu::LoweredCode> code, int32_t index,
+               emu::Heat heat) noexcept override;
 
   // Waits until everything named so far is done.
   void drain();

@@ -123,8 +123,8 @@ TEST_F(ObjectCacheTest, WhatWasUsedLeastLatelyGoes) {
 
 // --- The whole way.
 
-TEST_F(ObjectCacheTest, TheSecondRunCompilesNothing) {
-  emu::TestKernel kernel({}, R"(
+// A wave of it comes to the loop 3000 times.
+constexpr const char* kLoop = R"(
     v_mov_b32 v3, 1.0
     s_movk_i32 s6, 0
   loop:
@@ -133,7 +133,29 @@ TEST_F(ObjectCacheTest, TheSecondRunCompilesNothing) {
     s_add_u32 s6, s6, 1
     s_cmpk_lt_u32 s6, 3000
     s_cbranch_scc1 loop
-    s_endpgm)");
+    s_endpgm)";
+
+TEST_F(ObjectCacheTest, WhatIsWarmIsLoadedAndWhatIsHotIsCompiled) {
+  emu::TestKernel kernel({}, kLoop);
+  const auto run = [&](uint32_t waves) {
+    kernel.set_size(64 * waves, 64);
+    Compiler compiler({WT_JIT_LIBRARY, false, folder_.string()});
+    emu::Engine engine({.threads = 1, .compiler = &compiler});
+    EXPECT_FALSE(engine.run(kernel.dispatch).fault.has_value());
+    compiler.drain();
+    return compiler.figures();
+  };
+  EXPECT_GT(run(1).asked, 0u);
+  EXPECT_TRUE(files().empty());
+  EXPECT_EQ(run(2).compiled, 1u);
+  EXPECT_EQ(files().size(), 1u);
+  const Figures again = run(1);
+  EXPECT_EQ(again.loaded, 1u);
+  EXPECT_EQ(again.compiled, 0u);
+}
+
+TEST_F(ObjectCacheTest, TheSecondRunCompilesNothing) {
+  emu::TestKernel kernel({}, kLoop);
   kernel.set_size(256, 64);
   const auto run = [&](bool is_first) {
     Compiler compiler({WT_JIT_LIBRARY, false, folder_.string()});
