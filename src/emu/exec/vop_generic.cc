@@ -328,7 +328,25 @@ void run_resolved(Wave& wave, const Inst& inst, const Signature& signature, Kern
 
 }  // namespace
 
+// A NaN result is the first NaN among the operands, quieted: from the last one to the first, each replaces what those
+// behind it gave. Kernels that divide by zeros or pad with them have NaNs in every other lane.
+static void apply_nan_rule_f32(RowArgs& args, const OperandType* sources, size_t count) {
+  for (size_t first = 0; first < args.lanes; first += kBlockLanes) {
+    uint32_t given[kBlockLanes];
+    for (uint32_t& bits : given) bits = kDefaultNanF32;
+    for (size_t k = count; k-- > 0;) {
+      if (!sources[k].is_float || sources[k].bits != 32 || has_halves(sources[k].pack)) continue;
+      const uint32_t* row = args.lo[k] + first;
+      for (size_t i = 0; i < kBlockLanes; ++i)
+        given[i] = is_nan_bits32(row[i]) ? row[i] | 0x00400000u : given[i];
+    }
+    uint32_t* out = args.out_lo + first;
+    for (size_t i = 0; i < kBlockLanes; ++i) out[i] = is_nan_bits32(out[i]) ? given[i] : out[i];
+  }
+}
+
 void apply_nan_rule(RowArgs& args, OperandType type, const OperandType* sources, size_t count) {
+  if (type.bits == 32 && type.pack == Pack::kNone) return apply_nan_rule_f32(args, sources, count);
   // Register pairs of f32 are two results; everything else is one.
   const int parts = type.pack == Pack::kDwords ? 2 : 1;
   const uint8_t bits = type.pack == Pack::kDwords ? 32 : type.bits;
