@@ -173,26 +173,29 @@ std::vector<bool> RocmMemory::coarse_to_try(const AddressRange& range) const {
 }
 
 bool RocmMemory::place_by_thunk(const AddressRange& range) const {
+  // From the start: a thunk that refuses a fixed address gives back the memory at 0.
+  SteeredMmap steered(reinterpret_cast<const void*>(api_.kmt_allocate));
   for (const bool coarse : coarse_to_try(range)) {
     const uint32_t flags =
         kExecuteAccess | (coarse ? kCoarseGrain : 0) | (is_vram(range) ? kNonPaged : kHostAccess);
     if (allocate_by_thunk(range, flags | kFixedAddress)) return true;
-    if (place_by_steering(range, flags)) return true;
+    if (steered.works() && place_by_steering(steered, range, flags)) return true;
   }
   return false;
 }
 
-bool RocmMemory::place_by_steering(const AddressRange& range, uint32_t flags) const {
-  SteeredMmap steered(reinterpret_cast<const void*>(api_.kmt_allocate));
-  if (!steered.works()) return false;
+bool RocmMemory::place_by_steering(SteeredMmap& steered, const AddressRange& range,
+                                   uint32_t flags) const {
   AddressRange piece = range;
-  for (piece.end = piece.begin; piece.end < range.end; piece.begin = piece.end) {
+  bool is_there = true;
+  for (piece.end = piece.begin; is_there && piece.end < range.end; piece.begin = piece.end) {
     piece.end = piece.begin + steerable_bytes(piece.begin, range.end);
     steered.aim(piece.begin, piece.size());
     // Pieces that are there already stay: nothing runs when a range cannot be had.
-    if (!allocate_by_thunk(piece, flags)) return false;
+    is_there = allocate_by_thunk(piece, flags);
   }
-  return true;
+  steered.aim_nowhere();
+  return is_there;
 }
 
 bool RocmMemory::place_by_vmem(const AddressRange& range) const {

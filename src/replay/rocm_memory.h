@@ -41,6 +41,8 @@ std::vector<AddressRange> pieces_to_place(std::vector<AddressRange> ranges);
 // Ranges of the thunk's own end there; what mmap chooses never lies below.
 inline constexpr uint64_t kThunkRangeEnd = uint64_t{1} << 40;
 
+class SteeredMmap;
+
 class HeldRanges {
  public:
   ~HeldRanges();
@@ -73,7 +75,7 @@ class RocmMemory {
   bool place_by_thunk(const AddressRange& range) const;
   std::vector<bool> coarse_to_try(const AddressRange& range) const;
   uint64_t next_of_thunk(bool coarse) const;
-  bool place_by_steering(const AddressRange& range, uint32_t flags) const;
+  bool place_by_steering(SteeredMmap& steered, const AddressRange& range, uint32_t flags) const;
   bool allocate_by_thunk(const AddressRange& range, uint32_t flags) const;
   bool place_by_vmem(const AddressRange& range) const;
 

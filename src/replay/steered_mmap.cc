@@ -86,6 +86,7 @@ void* steered_mmap(void* at, size_t length, int protection, int flags, int fd, o
 }
 
 int steered_munmap(void* at, size_t length) {
+  if (at == nullptr) return 0;  // what the thunk did not get
   const Aim& aim = g_aim;
   const auto begin = reinterpret_cast<uint64_t>(at);
   const uint64_t end = begin + length;

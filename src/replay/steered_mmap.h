@@ -3,7 +3,8 @@
 // On x86-64 the thunks of ROCm 5.2 and before let mmap choose each address and refuse a fixed one. They
 // ask for a piece that is larger than the allocation, take the first aligned address behind a guard page
 // and give the rest back. While a SteeredMmap lives, the thunk's calls of mmap and munmap come here: the
-// one that chooses an address gets the wanted one, and what was never mapped is not given back. Only the
+// one that chooses an address gets the wanted one, and what was never mapped is not given back, nor the
+// memory at 0 that they give back where they got none: there may be a program. Only the
 // thunk's own table of imported functions is changed, in this process, and changed back.
 //
 // On arm64 the kernel chooses addresses that no GPU reaches. The thunk then manages a range of its own, below
@@ -31,6 +32,7 @@ class SteeredMmap {
   bool works() const { return changed_.size() >= 2; }
   // The next address that the thunk has chosen in this thread, for `size_bytes`, is `address`.
   void aim(uint64_t address, uint64_t size_bytes);
+  void aim_nowhere() { aim(0, 0); }
   // Other addresses that are left to the kernel end at `limit` or below, in all threads.
   void keep_below(uint64_t limit);
 

@@ -64,6 +64,27 @@ TEST_F(SteeredMmapTest, ATakenAddressIsNotGiven) {
   munmap(taken, kPage);
 }
 
+TEST_F(SteeredMmapTest, WhatLiesLowIsNotGivenBackForNothing) {
+  auto* const give_nothing_back = reinterpret_cast<int (*)(uint64_t)>(
+      dlsym(dlopen(WT_CHOOSING_LIBRARY, RTLD_NOW), "give_nothing_back"));
+  ASSERT_NE(give_nothing_back, nullptr);
+  constexpr uint64_t kLow = 0x10000;  // the lowest that programs may have
+  void* const low = mmap(reinterpret_cast<void*>(kLow), kPage, PROT_READ | PROT_WRITE,
+                         MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
+  ASSERT_NE(low, MAP_FAILED);
+  if (low != reinterpret_cast<void*>(kLow)) {
+    munmap(low, kPage);
+    GTEST_SKIP() << "the kernel gives no memory at 0x10000";
+  }
+  {
+    SteeredMmap steered(reinterpret_cast<const void*>(choose));
+    EXPECT_EQ(give_nothing_back(kLow + kPage), 0);
+  }
+  unsigned char is_resident = 0;
+  EXPECT_EQ(mincore(low, kPage, &is_resident), 0) << "it is gone";
+  munmap(low, kPage);
+}
+
 TEST_F(SteeredMmapTest, OnlyTheNextChoiceIsOursAndNoneAfterwards) {
   {
     SteeredMmap steered(reinterpret_cast<const void*>(choose));
