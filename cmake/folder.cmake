@@ -1,5 +1,5 @@
 # wt_folder(NAME [IN_PROCESS] [WINGS subfolder...] [DEPS folder...] [LIBS library...] [FAST pattern...]
-#           [APART pattern...] [ALONE pattern...] [TESTS_ALONE pattern...])
+#           [APART pattern...] [ALONE pattern...] [TESTS_ALONE pattern...] [FUZZ_INPUTS n])
 #
 # Makes the static library wt_NAME from the *.cc of the folder and its wings, and beside it
 #   NAME_test   from *_test.cc   (registered with ctest as unit.NAME)
@@ -7,6 +7,7 @@
 #   one libFuzzer program per *_fuzz.cc (target `fuzzers`: all of them); without WT_FUZZ each is still built
 #   as a plain program that runs the files or the number of random inputs named on its command line, and
 #   is a test: fuzz.NAME.FILE runs random inputs and those of tests/corpus/NAME_FILE, once a bug each.
+#   FUZZ_INPUTS: how many random ones that is, where one takes long.
 #
 # IN_PROCESS marks code that runs inside somebody else's process: no exceptions, no RTTI.
 # The other folders run offline, in our own programs: numbers come from files there, and sums of hostile ones wrap
@@ -93,7 +94,7 @@ function(wt_unity_batches NAME FILES)
 endfunction()
 
 function(wt_folder NAME)
-  cmake_parse_arguments(ARG "IN_PROCESS" "" "WINGS;DEPS;LIBS;FAST;APART;ALONE;TESTS_ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "IN_PROCESS" "FUZZ_INPUTS" "WINGS;DEPS;LIBS;FAST;APART;ALONE;TESTS_ALONE" ${ARGN})
   foreach(which fast apart alone tests_alone)
     string(TOUPPER ARG_${which} patterns)
     set(${which} "")
@@ -174,6 +175,9 @@ function(wt_folder NAME)
     add_executable(${NAME}_bench ${benches})
     target_link_libraries(${NAME}_bench PRIVATE wt_${NAME} benchmark::benchmark_main)
   endif()
+  if(NOT ARG_FUZZ_INPUTS)
+    set(ARG_FUZZ_INPUTS 2000)
+  endif()
   foreach(fuzzer ${fuzzers})
     get_filename_component(fuzz_name ${fuzzer} NAME_WE)
     add_executable(${NAME}_${fuzz_name} ${fuzzer})
@@ -185,7 +189,7 @@ function(wt_folder NAME)
       target_sources(${NAME}_${fuzz_name} PRIVATE $<TARGET_OBJECTS:wt_fuzz_driver>)
       if(WT_TESTS)
         file(GLOB inputs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/corpus/${NAME}_${fuzz_name}/*)
-        add_test(NAME fuzz.${NAME}.${fuzz_name} COMMAND ${NAME}_${fuzz_name} --random 2000 1 ${inputs})
+        add_test(NAME fuzz.${NAME}.${fuzz_name} COMMAND ${NAME}_${fuzz_name} --random ${ARG_FUZZ_INPUTS} 1 ${inputs})
         set_tests_properties(fuzz.${NAME}.${fuzz_name} PROPERTIES LABELS fuzz)
         wt_test_limits(300 fuzz.${NAME}.${fuzz_name})
       endif()

@@ -57,6 +57,8 @@ struct FloatMode {
   bool ieee = true;
   bool dx10_clamp = true;
   bool fp16_overflow = false;
+
+  bool operator==(const FloatMode&) const = default;
 };
 
 enum class WaveState : uint8_t {

@@ -8,6 +8,7 @@
 #include "emu/engine.h"
 #include "emu/interpreter.h"
 #include "emu/testing/kernel.h"
+#include "jit/testing.h"
 #include "jit/verify.h"
 
 namespace wavetap::jit::compiler_test {
@@ -207,6 +208,27 @@ TEST(Verify, MemoryThatChangesInBetweenIsNoDifference) {
   EXPECT_EQ(times_changed, -1);
   EXPECT_EQ(machine.wave.vrow(1)[0], 1u);
   forget_verified(inst);
+}
+
+// MODE is part of what is done twice: rounding, and the height of the stack of forks.
+TEST(Verify, ABlockThatChangesModeStartsFromTheModeItFound) {
+  const char* const kBlocks[] = {
+      "v_add_f32 v0, v1, v2\ns_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 1\nv_add_f32 v3, v1, v2",
+      "v_add_f32 v0, v1, v2\ns_cbranch_i_fork s[20:21], side\ns_nop 0\nside:\ns_mov_b32 s30, s20"};
+  for (const char* block : kBlocks) {
+    TwinMachines machines({.target = emu::kGfx906});
+    const std::string text = std::string(block) + "\ns_endpgm";
+    const emu::LoweredCode* plain = machines.plain.load(text);
+    const emu::LoweredCode* native = machines.native.load(text);
+    ASSERT_NE(native, nullptr);
+    ASSERT_TRUE(machines.publish_verified(*native, 0));
+    machines.fill(1, Bits::kTame);
+    machines.plain.set_exec(0xff);
+    machines.plain.set_s64(20, 0x0f);
+    machines.copy_state();
+    machines.run_loaded(*plain, *native);
+    EXPECT_EQ(machines.difference(), "") << block << ": " << machines.native.wave.fault.detail;
+  }
 }
 
 TEST_F(CompilerTest, WithoutItsLibraryEverythingIsInterpreted) {

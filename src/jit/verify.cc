@@ -29,6 +29,11 @@ Blocks& blocks() {
 struct State {
   uint32_t s[isa::slot::kCount];
   bool scc;
+  emu::FloatMode mode;
+  uint8_t vgpr_index;
+  bool gpr_index_mode;
+  uint32_t mode_rest;
+  uint32_t trap_status;
   WaveState state;
   int32_t pc;
   int64_t budget;
@@ -43,6 +48,11 @@ struct State {
   void take(const Wave& wave) {
     std::memcpy(s, wave.s, sizeof s);
     scc = wave.scc;
+    mode = wave.mode;
+    vgpr_index = wave.vgpr_index;
+    gpr_index_mode = wave.gpr_index_mode;
+    mode_rest = wave.mode_rest;
+    trap_status = wave.trap_status;
     state = wave.state;
     pc = wave.pc;
     budget = wave.budget;
@@ -53,10 +63,20 @@ struct State {
     v.assign(wave.v, wave.v + size_t{wave.vgpr_count} * wave.lanes);
     a.assign(wave.a, wave.a + (wave.a == nullptr ? 0 : size_t{wave.agpr_count} * wave.lanes));
   }
+  bool has_mode_of(const Wave& wave) const {
+    return mode == wave.mode && vgpr_index == wave.vgpr_index &&
+           gpr_index_mode == wave.gpr_index_mode && mode_rest == wave.mode_rest &&
+           trap_status == wave.trap_status;
+  }
   void give(Wave& wave) const {
     if (wave.code != code) emu::enter(wave, *code, pc);
     std::memcpy(wave.s, s, sizeof s);
     wave.scc = scc;
+    wave.mode = mode;
+    wave.vgpr_index = vgpr_index;
+    wave.gpr_index_mode = gpr_index_mode;
+    wave.mode_rest = mode_rest;
+    wave.trap_status = trap_status;
     wave.state = state;
     wave.pc = pc;
     wave.budget = budget;
@@ -93,6 +113,7 @@ bool describe_difference(const Wave& wave, const State& compiled, char (&text)[1
     return differs("state", static_cast<unsigned>(wave.state),
                    static_cast<unsigned>(compiled.state));
   if (wave.scc != compiled.scc) return differs("scc", wave.scc, compiled.scc);
+  if (!compiled.has_mode_of(wave)) return differs("MODE", wave.mode_rest, compiled.mode_rest);
   for (uint32_t at = 0; at < isa::slot::kCount; ++at) {
     if (wave.s[at] == compiled.s[at]) continue;
     std::snprintf(name, sizeof name, "s%u", at);
