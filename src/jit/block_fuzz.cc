@@ -43,8 +43,18 @@ constexpr uint8_t kKeepsLiveOnly = 1;  // results that nobody reads may be left 
 constexpr uint8_t kVerifies = 2;       // handlers do compiled blocks as well
 constexpr uint8_t kHasOthers = 4;      // the wave has company in its workgroup
 constexpr uint8_t kAllLanes = 8;
+constexpr uint8_t kOtherModes =
+    16;  // none of the bits from here on: Header::mode says how to round
 
-enum class Shaping : uint8_t { kAsIs, kOtherRegisters, kWrongBit, kRaw, kCount };
+enum class Shaping : uint8_t { kAsIs, kOtherRegisters, kWrongBit, kRaw };
+// Few are raw, as most of those are no instruction at all.
+Shaping shaping_of(uint8_t byte) {
+  const int choice = byte % 16;
+  return choice < 6    ? Shaping::kAsIs
+         : choice < 13 ? Shaping::kOtherRegisters
+         : choice < 15 ? Shaping::kWrongBit
+                       : Shaping::kRaw;
+}
 struct Unit {
   uint16_t which;  // of the target's instructions
   uint8_t family;
@@ -104,24 +114,34 @@ const std::vector<Family>& instructions_of(uint8_t shape) {
   return found->second;
 }
 
-void append(std::vector<std::byte>& code, const Unit& unit, const std::vector<Family>& families) {
-  const Family& family = families[unit.family % families.size()];
+bool is_valid(const uint32_t (&words)[2], size_t size_bytes, const Shape& shape) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(words)).first(size_bytes);
+  const isa::Program program = isa::decode(bytes, GpuAddr{0x1000}, shape.target, shape.wave64);
+  for (int32_t i = 0; i < program.size(); ++i)
+    if (program.insts()[i].op == isa::Op::kInvalid) return false;
+  return true;
+}
+
+void append(std::vector<std::byte>& code, const Unit& unit, const Family& family,
+            const Shape& shape) {
   uint32_t words[2] = {unit.bits[0], unit.bits[1]};
   size_t size_bytes = sizeof words;
-  const auto shaping = static_cast<Shaping>(unit.shaping % static_cast<int>(Shaping::kCount));
+  const Shaping shaping = shaping_of(unit.shaping);
   if (shaping != Shaping::kRaw) {
     const Known& known = family[unit.which % family.size()];
-    std::memcpy(words, known.code.data(), known.code.size());
     size_bytes = known.code.size();
+    std::memcpy(words, known.code.data(), size_bytes);
+    uint32_t shaped[2] = {words[0], words[1]};
     // Where registers are in most encodings; elsewhere these are other bits, and the instruction another one.
     constexpr uint32_t kLow = 0xfu | 0xfu << 9 | 0xfu << 17;
     constexpr uint32_t kHigh = 0xfu | 0xfu << 9 | 0xfu << 18;
     if (shaping == Shaping::kOtherRegisters) {
-      words[0] ^= unit.bits[0] & kLow;
-      words[1] ^= unit.bits[1] & kHigh;
+      shaped[0] ^= unit.bits[0] & kLow;
+      shaped[1] ^= unit.bits[1] & kHigh;
     } else if (shaping == Shaping::kWrongBit) {
-      words[unit.bits[0] / 32 % 2] ^= 1u << unit.bits[0] % 32;
+      shaped[unit.bits[0] / 32 % 2] ^= 1u << unit.bits[0] % 32;
     }
+    if (is_valid(shaped, size_bytes, shape)) std::copy(shaped, shaped + 2, words);
     // Jumps go a few dwords forth or back.
     if (known.is_jump) {
       const auto by = static_cast<int16_t>(static_cast<int8_t>(unit.bits[1]) / 4);
@@ -160,11 +180,13 @@ void set_state(Twins& twins, const Header& header, const Shape& shape) {
   twins.fill(header.seed, kKinds[header.seed % std::size(kKinds)]);
   emu::Wave& wave = twins.plain.wave;
   if ((header.how & kAllLanes) != 0) twins.plain.set_exec(wave.full_exec());
-  wave.mode.round_f32 = header.mode & 3;
-  wave.mode.round_f16_f64 = header.mode >> 2 & 3;
-  // Compilers choose between these two; anything else is as good as never met.
-  wave.mode.denorm_f32 = (header.mode & 0x10) != 0 ? 0 : 3;
-  wave.mode.denorm_f16_f64 = (header.mode & 0x20) != 0 ? 0 : 3;
+  // Compiled code is for rounding to nearest and denormals that are kept; in other modes it does nothing.
+  if (header.how / kOtherModes == 0) {
+    wave.mode.round_f32 = header.mode & 3;
+    wave.mode.round_f16_f64 = header.mode >> 2 & 3;
+    wave.mode.denorm_f32 = (header.mode & 0x10) != 0 ? 0 : 3;
+    wave.mode.denorm_f16_f64 = (header.mode & 0x20) != 0 ? 0 : 3;
+  }
   wave.mode.ieee = (header.mode & 0x40) == 0;
   wave.mode.dx10_clamp = (header.mode & 0x80) == 0;
   wave.has_others = (header.how & kHasOthers) != 0;
@@ -191,17 +213,15 @@ void set_state(Twins& twins, const Header& header, const Shape& shape) {
   twins.fill_memory(header.seed);
 }
 
-// Both waves go on where they left the code, when that is inside it; false: they have ended.
-bool can_go_on(Twins& twins) {
-  emu::Wave& wave = twins.plain.wave;
-  if (wave.state == emu::WaveState::kFinished || wave.state == emu::WaveState::kFaulted)
-    return false;
-  if (wave.state != emu::WaveState::kLeftCode)
-    return wave.pc < wave.program->size();  // off its end there is nothing more
-  const int32_t index = wave.program->index_of({wave.jump_pc});
-  if (index < 0) return false;
-  for (emu::Wave* each : {&twins.plain.wave, &twins.native.wave}) each->pc = index;
-  return true;
+// Where both waves go on: behind what has faulted, which must have changed nothing (`skips_faults`), or where the
+// code was left to. Negative: they have ended.
+int32_t find_next(const emu::Wave& wave, bool skips_faults) {
+  int32_t next = wave.pc;
+  if (wave.state == emu::WaveState::kFinished) return -1;
+  if (wave.state == emu::WaveState::kLeftCode) next = wave.program->index_of({wave.jump_pc});
+  if (wave.state == emu::WaveState::kFaulted)
+    next = skips_faults ? wave.program->index_of(wave.fault.pc) + 1 : -1;
+  return next < wave.program->size() ? next : -1;
 }
 
 void expect_same(Twins& twins, bool keeps_all, const char* when) {
@@ -228,21 +248,22 @@ std::vector<std::byte> compile_here(const BlockRequest& request, const Plan& pla
 void run_input(const Header& header, std::span<const uint8_t> rest) {
   const auto shape_at = static_cast<uint8_t>(header.target % std::size(kShapes));
   const Shape& shape = kShapes[shape_at];
+  const std::vector<Family>& families = instructions_of(shape_at);
   std::vector<std::byte> code;
   Unit unit;
   for (size_t i = 0; i < kMostInstructions && rest.size() >= sizeof unit; ++i) {
     std::memcpy(&unit, rest.data(), sizeof unit);
     rest = rest.subspan(sizeof unit);
-    append(code, unit, instructions_of(shape_at));
+    append(code, unit, families[unit.family % families.size()], shape);
   }
   const std::vector<std::byte> end = emu::assemble("s_endpgm", shape.target, shape.wave64);
   code.insert(code.end(), end.begin(), end.end());
 
-  const uint32_t rows = 32u << header.rows % 4;
+  const uint32_t rows = header.rows % 8 < 6 ? 256 : 32 << header.rows / 8 % 3;
   Twins twins({.target = shape.target,
                .wave64 = shape.wave64,
                .vgprs = rows,
-               .agprs = shape.target.has_mfma() && header.rows % 8 < 4 ? rows : 0,
+               .agprs = shape.target.has_mfma() && header.rows < 128 ? rows : 0,
                .lds_bytes = 4096,
                .sram_ecc = shape.sram_ecc},
               compile_here);
@@ -252,16 +273,22 @@ void run_input(const Header& header, std::span<const uint8_t> rest) {
   const bool verifies = (header.how & kVerifies) != 0;
   const bool keeps_all = verifies || (header.how & kKeepsLiveOnly) == 0;
   const Liveness liveness(native->program());
-  for (const int32_t place : choose_places(native->program())) {
+  const auto publish = [&](int32_t place) {
     if (verifies) twins.publish_verified(*native, place);
     else twins.publish(*native, place, keeps_all ? nullptr : &liveness);
-  }
+  };
+  const std::vector<int32_t> places = choose_places(native->program());
+  for (const int32_t place : places) publish(place);
   set_state(twins, header, shape);
   int64_t budget = 1 + header.budget;
   twins.run_loaded(*plain, *native, budget);
   expect_same(twins, keeps_all, "in the first slice");
-  for (int64_t performed = budget; performed < kMostPerformed && can_go_on(twins);
-       performed += budget) {
+  size_t more = kMostPlaces - places.size();
+  for (int64_t performed = budget; performed < kMostPerformed; performed += budget) {
+    const int32_t next = find_next(twins.plain.wave, keeps_all);
+    if (next < 0) return;
+    for (emu::Wave* wave : {&twins.plain.wave, &twins.native.wave}) wave->pc = next;
+    if (twins.plain.wave.state == emu::WaveState::kFaulted && more > 0) publish(next), --more;
     budget = 1 + (budget * 7 + header.seed) % 100;
     twins.go_on(budget);
     expect_same(twins, keeps_all, "later");

@@ -134,6 +134,7 @@ class Twins {
   void go_on(int64_t budget) {
     for (emu::Wave* wave : {&plain.wave, &native.wave}) {
       wave->state = emu::WaveState::kRunning;
+      wave->fault = {};
       wave->budget = budget;
       emu::run_slice(*wave);
     }
