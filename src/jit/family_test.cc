@@ -32,12 +32,6 @@ constexpr uint32_t kSweptScratchBytes = 256;
 enum class Addresses : uint8_t { kRow, kScattered, kOdd, kOutside, kAny, kCount };
 enum class Lanes : uint8_t { kAll, kNone, kOne, kSome, kCount };
 
-// Reads what differs from one moment to the next.
-bool is_different_each_time(const std::string& name) {
-  return name == "s_memtime" || name == "s_memrealtime" || name == "s_getreg_b32" ||
-         name.starts_with("s_sendmsg_rtn");
-}
-
 class Families : public testing::TestWithParam<Configuration> {
  protected:
   emu::Shape shape() const { return {GetParam().target, GetParam().wave64, has_ecc()}; }

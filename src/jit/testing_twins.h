@@ -59,6 +59,12 @@ inline uint32_t interesting_bits(std::mt19937& random, Bits kind) {
   return bits;
 }
 
+// Reads what differs from one moment to the next.
+inline bool is_different_each_time(const std::string& name) {
+  return name == "s_memtime" || name == "s_memrealtime" || name == "s_getreg_b32" ||
+         name.starts_with("s_sendmsg_rtn");
+}
+
 class Twins {
  public:
   // An object file of the block.
