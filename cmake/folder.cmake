@@ -1,4 +1,4 @@
-# wt_folder(NAME [IN_PROCESS] [WINGS subfolder...] [DEPS folder...] [LIBS library...] [FAST pattern...]
+# wt_folder(NAME [IN_PROCESS] [LEVEL -O...] [WINGS subfolder...] [DEPS folder...] [LIBS library...] [FAST pattern...]
 #           [APART pattern...] [ALONE pattern...] [TESTS_ALONE pattern...] [FUZZ_INPUTS n])
 #
 # Makes the static library wt_NAME from the *.cc of the folder and its wings, and beside it
@@ -9,10 +9,11 @@
 #   is a test: fuzz.NAME.FILE runs random inputs and those of tests/corpus/NAME_FILE, once a bug each.
 #   FUZZ_INPUTS: how many random ones that is, where one takes long.
 #
-# IN_PROCESS marks code that runs inside somebody else's process: no exceptions, no RTTI.
+# IN_PROCESS marks code that runs inside somebody else's process: no exceptions, no RTTI; compiled with -O2.
 # The other folders run offline, in our own programs: numbers come from files there, and sums of hostile ones wrap
-# instead of being undefined. They are compiled lightly (-O1, half the time), but for FAST ones, patterns of files with
-# the loops over events; where that is not the whole folder, they are the target wt_NAME_fast.
+# instead of being undefined. They are compiled lightly (-Og, less than half the time), but for FAST ones, patterns of files
+# with the loops over events; where that is not the whole folder, they are the target wt_NAME_fast.
+# LEVEL: another optimisation of a folder: -O3 for the recorder and for watchers of every access, -O1 for what goes over dispatches.
 # APART: patterns of files that a library of ours takes without the rest of the folder;
 # ALONE: of files that are heavy or have options of their own and gain nothing from company (WT_UNITY below);
 # TESTS_ALONE: of tests that are heavy, or whose helpers have the names of other tests' helpers.
@@ -45,12 +46,12 @@ if(NOT WT_FUZZ)
   target_link_libraries(wt_fuzz_driver PRIVATE wt_flags)
 endif()
 
-# wt_offline(TARGET [OPTION...]): how offline code is compiled; the options do not count in sanitizer builds.
-function(wt_offline TARGET)
+# wt_offline(TARGET LEVEL): how offline code is compiled; sanitizer builds are all -O1.
+function(wt_offline TARGET LEVEL)
   if(WT_SANITIZE)
     target_compile_options(${TARGET} PRIVATE -O1 -fwrapv -g1)
   else()
-    target_compile_options(${TARGET} PRIVATE -O1 -fwrapv ${ARGN})
+    target_compile_options(${TARGET} PRIVATE ${LEVEL} -fwrapv)
   endif()
 endfunction()
 
@@ -94,7 +95,7 @@ function(wt_unity_batches NAME FILES)
 endfunction()
 
 function(wt_folder NAME)
-  cmake_parse_arguments(ARG "IN_PROCESS" "FUZZ_INPUTS" "WINGS;DEPS;LIBS;FAST;APART;ALONE;TESTS_ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "IN_PROCESS" "FUZZ_INPUTS;LEVEL" "WINGS;DEPS;LIBS;FAST;APART;ALONE;TESTS_ALONE" ${ARGN})
   foreach(which fast apart alone tests_alone)
     string(TOUPPER ARG_${which} patterns)
     set(${which} "")
@@ -123,7 +124,13 @@ function(wt_folder NAME)
   set(deps ${ARG_DEPS})
   list(TRANSFORM deps PREPEND wt_)
   if(sources)
-    set(level "")
+    if(ARG_LEVEL)
+      set(level ${ARG_LEVEL})
+    elseif(ARG_IN_PROCESS)
+      set(level -O2)
+    else()
+      set(level -Og)
+    endif()
     if(fast)
       list(REMOVE_ITEM sources ${fast})
     endif()
@@ -144,7 +151,7 @@ function(wt_folder NAME)
     wt_unity(wt_${NAME} ${WT_UNITY_FILES} APART ${apart} ALONE ${alone})
     target_link_libraries(wt_${NAME} PUBLIC wt_flags ${deps} ${ARG_LIBS} Threads::Threads)
     if(ARG_IN_PROCESS)
-      target_compile_options(wt_${NAME} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
+      target_compile_options(wt_${NAME} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti> $<$<CONFIG:Release>:${level}>)
     else()
       wt_offline(wt_${NAME} ${level})
     endif()

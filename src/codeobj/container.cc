@@ -177,15 +177,12 @@ uint64_t Finder::compressed(Bytes bytes, uint64_t offset) {
   // "CCOB" is four letters: met in ordinary data it is not followed by a version and a method.
   if (!version || !method || *version < 1 || *version > 3 || *method > 1)
     return kCompressedMagic.size();
-  std::optional<uint64_t> whole = 0;
-  std::optional<uint64_t> unpacked;
-  if (*version == 3) {
-    whole = cursor.take<uint64_t>();
-    unpacked = cursor.take<uint64_t>();
-  } else {
-    if (*version == 2) whole = cursor.take<uint32_t>();
-    unpacked = cursor.take<uint32_t>();
-  }
+  const auto size = [&]() -> std::optional<uint64_t> {
+    if (*version == 3) return cursor.take<uint64_t>();
+    return cursor.take<uint32_t>();
+  };
+  const std::optional<uint64_t> whole = *version == 1 ? 0 : size();
+  const std::optional<uint64_t> unpacked = size();
   const std::optional<uint64_t> hash = cursor.take<uint64_t>();
   if (!whole || !unpacked || !hash) {
     problem(offset, "compressed bundle: the header is cut short");
