@@ -140,7 +140,7 @@ int start(const ReplayCommand& options, const replay::Capture& capture) {
   if (!run_dir.ok()) return fail(run_dir.error());
   Result<std::vector<std::string>> arguments = own_arguments();
   if (!arguments.ok()) return fail(arguments.error());
-  util::Command command{std::move(*arguments), {}, true};
+  util::Command command{std::move(*arguments), {}, /*ends_with_us=*/true, /*random_layout=*/true};
   if (!options.gpus.empty())
     if (const Status added = add_virtual_gpu(options, capture, *run_dir, command); !added.ok())
       return fail(added.error());

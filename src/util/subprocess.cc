@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,6 +75,12 @@ class SignalScope {
   struct sigaction child_before_ {};
 };
 
+// Debuggers, `setarch -R` and some containers switch it off for all that they start.
+void allow_random_layout() {
+  const int ours = personality(0xffffffff);
+  if (ours != -1) personality(static_cast<unsigned>(ours) & ~unsigned{ADDR_NO_RANDOMIZE});
+}
+
 // Reads the errno a child that could not exec has written; 0 when exec closed the pipe.
 int read_exec_failure(int fd) {
   int reason = 0;
@@ -110,6 +117,7 @@ Result<int> run_in_foreground(const Command& command, RunDetails* details) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(127);
     }
+    if (command.random_layout) allow_random_layout();
     const int reason = exec_command(command);
     [[maybe_unused]] const ssize_t told = write(ends[1], &reason, sizeof reason);
     _exit(127);

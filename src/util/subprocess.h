@@ -14,7 +14,8 @@ namespace wavetap::util {
 struct Command {
   std::vector<std::string> arguments;                            // [0] is looked up in PATH
   std::vector<std::pair<std::string, std::string>> environment;  // added to, or replacing, ours
-  bool ends_with_us = false;  // killed when this process ends, however that happens
+  bool ends_with_us = false;   // killed when this process ends, however that happens
+  bool random_layout = false;  // its libraries lie elsewhere each time, also under setarch -R
 };
 
 // What is known of a program's run besides its exit status.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,6 +79,22 @@ bool ends_with_its_caller() {
 }
 
 TEST(Subprocess, EndsWithAKilledCallerWhenAskedTo) { EXPECT_TRUE(ends_with_its_caller()); }
+
+// What the kernel says of a program's layout: 0 when its libraries lie elsewhere each time.
+int fixed_layout_of(Command command) {
+  const int before = personality(0xffffffff);
+  personality(static_cast<unsigned>(before) | ADDR_NO_RANDOMIZE);
+  const Result<int> status = run_in_foreground(command);
+  personality(static_cast<unsigned>(before));
+  return status.ok() ? *status : -1;
+}
+
+TEST(Subprocess, GivesALayoutOfItsOwnWhenAskedTo) {
+  Command command = shell("exit $((0x$(cat /proc/self/personality) & 0x40000 ? 1 : 0))");
+  EXPECT_EQ(fixed_layout_of(command), 1);
+  command.random_layout = true;
+  EXPECT_EQ(fixed_layout_of(command), 0);
+}
 
 TEST(Subprocess, LeavesTheSignalMaskAsItWas) {
   sigset_t before, after;

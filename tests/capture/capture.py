@@ -7,6 +7,7 @@ The cases are the functions below. --folder: captures made elsewhere, for the ca
 this machine is mounted there by the caller (tests/stacks/suite.sh).
 """
 import argparse
+import ctypes
 import hashlib
 import json
 import os
@@ -972,19 +973,31 @@ def folder(bench):
     expect(not failed and counts["as captured"] > 0, f"failed: {failed}")
 
 
-def take(bench, address, size=4096):
+def take(bench, address, size=4096, when="1"):
     """Every program of the bench has a mapping there before its main()."""
     source, library = bench.scratch / "taken.c", bench.scratch / "taken.so"
     source.write_text(f"""#define _GNU_SOURCE
 #include <sys/mman.h>
+#include <sys/personality.h>
 __attribute__((constructor)) static void take(void) {{
-  mmap((void*){address & ~0xfff}UL, {size}, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if ({when}) mmap((void*){address & ~0xfff}UL, {size}, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }}
 """)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
     bench.environment["LD_PRELOAD"] = str(library)
     if INSTRUMENTED:  # its runtime wants to be the first library, for functions that this one does not have
         bench.environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"
+
+
+def fixed_layout(bench):
+    """Libraries that lie where they always lie, on captured memory, when addresses are not random: the replay has others."""
+    bench.capture("vector_add")
+    take(bench, next(int(a["value"], 16) for a in bench.show()[0]["arguments"] if "region" in a), when="personality(0xffffffff) & ADDR_NO_RANDOMIZE")
+    personality = ctypes.CDLL(None).personality
+    before = personality(0xffffffff)
+    personality(before | 0x0040000)
+    bench.replay("--gpu", bench.model, "--verify")
+    personality(before)
 
 
 def taken(bench):
@@ -1134,7 +1147,7 @@ def page(bench):
 
 
 CASES = {f.__name__: f for f in (table, everything, same_output, in_place, counters, crash, host_calls, killed, replay_killed, selection, ranges, same_names, swap, grid, dump, damaged, hostile_files, disk_full, unprivileged, kinds, real, real_sparse, imported, vmm, only_touched, append, export,
-                                 export_relocated, two_gpus, unordered, rocm, changed, raw_hsa, other_host, kept, many_processes, generations, folder, taken, from_code,
+                                 export_relocated, two_gpus, unordered, rocm, changed, raw_hsa, other_host, kept, many_processes, generations, folder, taken, fixed_layout, from_code,
                                  wave_order, exit_codes, page)}
 
 
