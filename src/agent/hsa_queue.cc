@@ -8,6 +8,7 @@
 #include "agent/hsa_facts.h"
 #include "agent/hsa_queue_arena.h"
 #include "agent/hsa_table.h"
+#include "agent/probe_policy.h"
 #include "agent/recording.h"
 #include "record/layout.h"
 
@@ -196,6 +197,8 @@ void Queue::on_error(HsaStatus status, HsaQueue*, void* data) {
                                 .queue = queue->number_,
                                 .reserved = 0};
   fact(fault, format::Kind::kFault, 0, {text == nullptr ? "queue error" : text});
+  // HIP ends the process: what the kernel had told is worth knowing.
+  drain_probes(/*faulted=*/true);
   queue->callback_(status, &queue->handle(), queue->callback_data_);
 }
 

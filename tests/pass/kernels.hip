@@ -174,11 +174,19 @@ KERNEL messages(const unsigned* in, unsigned* out, unsigned n) {
   out[i] = in[i];
 }
 
-// Writes past everything, after some accesses that are right.
+// Writes far from everything, after some accesses that are right. Below: above all memory there are addresses that are none,
+// which are another fault.
 KERNEL faulty(const unsigned* in, unsigned* out, unsigned n) {
   const unsigned i = global_id();
   const unsigned v = in[i];
-  out[i + (static_cast<unsigned long>(n) << 24)] = v;
+  out[i - (static_cast<unsigned long>(n) << 24)] = v;
+}
+
+// Writes where no address is.
+KERNEL nowhere(const unsigned* in, unsigned* out, unsigned n) {
+  const unsigned i = global_id();
+  const unsigned v = in[i];
+  out[i + (1ul << 61) / sizeof *out] = v;
 }
 
 // Many records that do not compress.
