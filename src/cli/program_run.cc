@@ -87,14 +87,21 @@ Result<vgpu::Config> make_config(const RunOptions& options, std::vector<model::M
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// Has ROCr load the library as a tool, behind those it is to load anyway.
-void add_hsa_tool(Environment& environment, const std::string& library) {
+constexpr char kHsaTools[] = "HSA_TOOLS_LIB";
+
+// Has ROCr load the library that plays the GPUs before all other tools, whose functions then enclose its own.
+void add_first_hsa_tool(Environment& environment, const std::string& library) {
+  const auto before = [&](const std::string& others) {
+    if (others.starts_with(library + " ")) return others;
+    return others.empty() || others == library ? library : library + " " + others;
+  };
   for (auto& [name, value] : environment) {
-    if (name != "HSA_TOOLS_LIB") continue;
-    value += " " + library;
+    if (name != kHsaTools) continue;
+    value = before(value);
     return;
   }
-  environment.emplace_back("HSA_TOOLS_LIB", tools_list(library));
+  const char* const present = std::getenv(kHsaTools);
+  environment.emplace_back(kHsaTools, before(present == nullptr ? "" : present));
 }
 
 // Fills the run folder for the library that plays the GPUs.
@@ -188,7 +195,7 @@ Status prepare_recording(const RunOptions& options, const RunDir& run_dir, Surro
   to.recording = std::move(*begun);
   to.agent_preload = *library;
   to.environment = to.recording->environment();
-  add_hsa_tool(to.environment, *library);
+  to.environment.emplace_back(kHsaTools, tools_list(*library));
   if (!table.empty()) to.environment.emplace_back(swap::kTableVariable, table);
   if (!options.probe.request_file.empty())
     to.environment.emplace_back(format::kProbeVariable, options.probe.request_file);
@@ -216,9 +223,8 @@ Status prepare_devices(const RunOptions& options, const std::string& program, co
     // ROCr packs small allocations into blocks of its own, which would hide their ends from us.
     if (config->guard_allocations || options.probe.names_buffers)
       to.environment.emplace_back("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1");
-    // The library learns there how many bytes the program asks for.
-    if (!options.findings_file.empty() || options.probe.names_buffers)
-      add_hsa_tool(to.environment, *library);
+    // The library learns there how many bytes the program asks for, and lets it sleep where it waits.
+    add_first_hsa_tool(to.environment, *library);
   }
   if (!options.correct_library.empty()) {
     const Result<std::string> library = preloadable(options.correct_library, run_dir.path());

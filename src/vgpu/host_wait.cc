@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/sys.h"
@@ -16,7 +17,7 @@ namespace {
 constexpr int64_t kQuickNs = 5'000;
 // Some microseconds: what a small packet that is being processed already takes.
 constexpr uint32_t kTurnsBeforeRest = 32;
-constexpr int64_t kRestNs = 100'000;
+constexpr int64_t kLongestRestNs = 2'000'000;
 
 constinit std::atomic<uint32_t> g_completions{0};  // a futex
 constinit std::atomic<uint32_t> g_resting{0};
@@ -34,8 +35,12 @@ void announce_completion() noexcept {
             0);
 }
 
-void rest_until_completion(uint32_t seen) noexcept {
-  const timespec timeout{0, kRestNs};
+int64_t rest_after(int64_t waited_ns) noexcept {
+  return std::clamp(waited_ns / 16, kRestNs, kLongestRestNs);
+}
+
+void rest_until_completion(uint32_t seen, int64_t rest_ns) noexcept {
+  const timespec timeout{0, rest_ns};
   g_resting.fetch_add(1, std::memory_order_seq_cst);
   sys::call(SYS_futex, &g_completions, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, &timeout, nullptr, 0);
   g_resting.fetch_sub(1, std::memory_order_relaxed);

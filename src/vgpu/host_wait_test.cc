@@ -62,6 +62,12 @@ TEST(HostWait, ARestEndsWhenSomethingIsCompleted) {
   gpu.join();
 }
 
+TEST(HostWait, WhoHasWaitedForLongRestsForLonger) {
+  EXPECT_EQ(rest_after(0), kRestNs);
+  EXPECT_EQ(rest_after(16'000'000), 1'000'000);
+  EXPECT_EQ(rest_after(int64_t{1} << 60), 2'000'000);
+}
+
 TEST(HostWait, NobodyRestsOnACountThatHasMoved) {
   const uint32_t before = completions();
   announce_completion();

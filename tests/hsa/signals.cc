@@ -1,4 +1,6 @@
 // Signals: waits of every kind, waits for any of several, asynchronous handlers, many of them.
+#include <time.h>
+
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -28,6 +30,58 @@ void waits(hsa_wait_state_t state, const char* name) {
         "%s time-out takes its time", name);
   hsa_signal_add_screlease(signal, 3);
   check(hsa_signal_load_scacquire(signal) == 10, "arithmetic");
+  HSA(hsa_signal_destroy(signal));
+}
+
+// Each condition, met when the wait begins, met later, and never.
+void conditions() {
+  struct Case {
+    hsa_signal_condition_t condition;
+    hsa_signal_value_t met, unmet;
+  };
+  // Of a signal compared with 10.
+  const Case cases[] = {{HSA_SIGNAL_CONDITION_EQ, 10, 11},
+                        {HSA_SIGNAL_CONDITION_NE, -3, 10},
+                        {HSA_SIGNAL_CONDITION_LT, -3, 10},
+                        {HSA_SIGNAL_CONDITION_GTE, 10, -3}};
+  for (const Case& one : cases) {
+    const hsa_signal_t signal = make_signal(one.met);
+    const auto wait = [&](uint64_t timeout) {
+      return hsa_signal_wait_relaxed(signal, one.condition, 10, timeout, HSA_WAIT_STATE_ACTIVE);
+    };
+    bool right = wait(UINT64_MAX) == one.met && wait(0) == one.met;
+    hsa_signal_store_relaxed(signal, one.unmet);
+    right =
+        right && wait(0) == one.unmet && wait(1'000) == one.unmet && wait(1'000'000) == one.unmet;
+    std::thread setter([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      hsa_signal_store_relaxed(signal, one.met);
+    });
+    right = wait(UINT64_MAX) == one.met && right;
+    setter.join();
+    check(right, "condition %d", one.condition);
+    HSA(hsa_signal_destroy(signal));
+  }
+}
+
+// The virtual GPU runs on the cores of those who wait for it.
+void wait_asleep() {
+  const auto processor_ns = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  };
+  const hsa_signal_t signal = make_signal(1);
+  std::thread setter([=] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    hsa_signal_store_screlease(signal, 0);
+  });
+  const int64_t begin = processor_ns();
+  hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_ACTIVE);
+  const int64_t used = processor_ns() - begin;
+  setter.join();
+  check(used < 250'000'000, "an active wait of 500 ms takes %.1f ms of processor time",
+        1e-6 * static_cast<double>(used));
   HSA(hsa_signal_destroy(signal));
 }
 
@@ -105,6 +159,8 @@ int main(int argc, char** argv) {
   const Machine machine = start();
   waits(HSA_WAIT_STATE_BLOCKED, "blocked");
   waits(HSA_WAIT_STATE_ACTIVE, "active");
+  conditions();
+  wait_asleep();
   if (!without_wait_any) wait_any();
   asynchronous_handlers();
   for (const Agent& gpu : machine.gpus) gpu_wakes_sleepers(gpu);

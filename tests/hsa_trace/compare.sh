@@ -22,9 +22,9 @@ plain() { sed -E 's/0x[0-9a-f]+/0x/g; s/[0-9]+\.[0-9]+/REAL/g; s/(REAL|[0-9]+) (
 echo "exit status $?" >> "$folder/bare"
 
 export AGENT="$build/lib/libwavetap.so" SESSION="$folder/session" OPTIONS="$options"
-# Behind the others: a sanitizer's runtime wants to be first.
+# Behind the others: a sanitizer's runtime wants to be first, and so does the virtual GPU's library among ROCr's tools.
 "$build/bin/wavetap" run --gpu "$model" --no-trace -- sh -c '
-  LD_PRELOAD=$LD_PRELOAD:$AGENT HSA_TOOLS_LIB=$AGENT WAVETAP_SESSION=$SESSION WAVETAP_OPTIONS=$OPTIONS exec "$@"
+  LD_PRELOAD=$LD_PRELOAD:$AGENT HSA_TOOLS_LIB="$HSA_TOOLS_LIB $AGENT" WAVETAP_SESSION=$SESSION WAVETAP_OPTIONS=$OPTIONS exec "$@"
   ' sh "$@" > "$folder/recorded" 2> "$folder/recorded.err"
 echo "exit status $?" >> "$folder/recorded"
 

@@ -9,22 +9,14 @@
 #include <cstdint>
 
 #include "vgpu/preload/front.h"
+#include "vgpu/preload/hsa_tables.h"
 
 namespace wavetap::vgpu {
 namespace {
 
-// The head of AMD's tables; `size` is that of the whole table, pointers to functions follow.
-struct TableVersion {
-  uint32_t major;
-  uint32_t size;
-  uint32_t step;
-  uint32_t reserved;
-};
-struct Tables {
-  TableVersion version;
-  TableVersion* core;
-  TableVersion* amd_ext;
-};
+using front::next;
+using front::replace;
+
 // Functions of the extension table that hand memory out, and their places in it, the same in every ROCr that has them.
 constexpr size_t kPoolAllocate = 13;
 constexpr size_t kMemoryLock = 20;
@@ -45,10 +37,6 @@ constinit std::atomic<LockToPool> g_lock_to_pool{nullptr};
 constinit std::atomic<Unlock> g_unlock{nullptr};
 constinit std::atomic<IpcAttach> g_ipc_attach{nullptr};
 
-template <class Function>
-Function next(const std::atomic<Function>& function) {
-  return function.load(std::memory_order_acquire);
-}
 uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 void note_size(uint32_t status, void** pointer, size_t size) {
@@ -89,23 +77,15 @@ uint32_t on_ipc_attach(const void* handle, size_t size, uint32_t count, const vo
   return status;
 }
 
-// Puts ours in the place of an entry, once.
-template <class Function>
-void replace(TableVersion* table, size_t place, Function ours, std::atomic<Function>& real) {
-  if (table->size < sizeof *table + (place + 1) * sizeof(void*)) return;
-  Function& entry = reinterpret_cast<Function*>(table + 1)[place];
-  if (entry == ours || entry == nullptr) return;
-  real.store(entry, std::memory_order_release);
-  entry = ours;
-}
-
 }  // namespace
 }  // namespace wavetap::vgpu
 
 WT_EXPORT bool OnLoad(void* tables, uint64_t, uint64_t, const char* const*) {
   using namespace wavetap::vgpu;
   if (tables == nullptr) return true;
-  TableVersion* table = static_cast<Tables*>(tables)->amd_ext;
+  const auto* const all = static_cast<const front::Tables*>(tables);
+  if (all->core != nullptr) front::sleep_in_waits(all->core);
+  front::TableVersion* const table = all->amd_ext;
   if (table == nullptr) return true;
   replace(table, kPoolAllocate, &on_pool_allocate, g_pool_allocate);
   replace(table, kMemoryLock, &on_lock, g_lock);
