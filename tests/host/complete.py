@@ -36,6 +36,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -392,18 +393,34 @@ def eight_processes(host):
     expect([count for _, count in rows] == [10000] * 8, f"calls by process: {rows}")
 
 
+# A program that begins when all runs that are to be there at the same time are: on a busy machine the first would be
+# over before the last had started.
+TOGETHER = ["sh", "-c", 'gate=$1; shift; : >"$gate/$$"; until [ -e "$gate/go" ]; do sleep 0.01; done; exec "$@"', "sh"]
+
+
+def gate_of(scratch):
+    return scratch.with_name(scratch.name + ".gate")
+
+
 def start_runs(host, scratch, count, calls, options=()):
     """Starts runs of many_calls into trace.rpd at the same time, each with a number of calls of its own."""
-    return [subprocess.Popen(host.command([host.programs / "many_calls", 1, calls + i], options=options), cwd=scratch,
-                             env=host.environment(scratch), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    gate_of(scratch).mkdir(exist_ok=True)
+    return [subprocess.Popen(host.command([*TOGETHER, gate_of(scratch), host.programs / "many_calls", 1, calls + i], options=options),
+                             cwd=scratch, env=host.environment(scratch), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             for i in range(count)]
 
 
-def end_runs(runs):
+def end_runs(scratch, runs):
+    gate = gate_of(scratch)
+    while len(os.listdir(gate)) < len(runs):
+        expect(all(process.poll() is None for process in runs), "a run ended before its program began")
+        time.sleep(0.01)
+    (gate / "go").touch()
     said = []
     for process in runs:
         said.append(process.communicate(timeout=240)[1])
         expect(process.returncode == 0, f"status {process.returncode}\n{said[-1]}")
+    shutil.rmtree(gate)
     return said
 
 
@@ -419,7 +436,7 @@ def runs_share_a_file(host):
         scratch = host.scratch()
         # An older file of the same name belongs to none of them.
         host.run(host.command([host.programs / "many_calls", 1, 7]), scratch)
-        said = end_runs(start_runs(host, scratch, count, 1000))
+        said = end_runs(scratch, start_runs(host, scratch, count, 1000))
         trace = scratch / "trace.rpd"
         host.check(trace)
         expect(calls_by_process(trace) == [1000 + i for i in range(count)], f"{count} runs: {calls_by_process(trace)}")
@@ -444,7 +461,7 @@ def runs_appended(host):
     expect(calls_by_process(trace) == [100, 200, 300], f"{calls_by_process(trace)}")
     # Runs at the same time of which one wants to keep what is there.
     runs = start_runs(host, scratch, 2, 400) + start_runs(host, scratch, 1, 500, ["--append"])
-    end_runs(runs)
+    end_runs(scratch, runs)
     host.check(trace)
     kept = calls_by_process(trace)
     expect(kept == [100, 200, 300, 400, 401, 500], f"{kept}")
@@ -471,12 +488,12 @@ def run_killed_among_others(host):
     while not ((words := read_log(log, THREADS)) and words[0]):
         expect(victim.poll() is None, "the victim ended by itself")
         time.sleep(0.001)
-    end_runs(start_runs(host, scratch, 2, 1000))
+    end_runs(scratch, start_runs(host, scratch, 2, 1000))
     victim.kill()
     victim.wait()
     os.kill(words[1], signal.SIGKILL)
     expect(calls_by_process(scratch / "trace.rpd") == [1000, 1001], f"{calls_by_process(scratch / 'trace.rpd')}")
-    end_runs(start_runs(host, scratch, 1, 50))
+    end_runs(scratch, start_runs(host, scratch, 1, 50))
     expect(calls_by_process(scratch / "trace.rpd") == [50], f"{calls_by_process(scratch / 'trace.rpd')}")
     expect(not (scratch / "trace.rpd.lock").exists(), "the lock file stays")
 
