@@ -521,18 +521,25 @@ print(json.dumps({"schema": "wavetap.optimize.answer/1", "kind": "file", "files"
 
 
 def cheat(bench, kernel):
-    # One that hangs takes all the time it is given, on every GPU the same.
-    cheats = [row for row in CHEATS if row[1] == kernel and (row[0] != "hangs" or bench.model == "rx6800xt")]
     bench.capture(kernel)
     (bench.scratch / "provider.py").write_text(PROVIDER)
     shown = json.loads(bench.wavetap("capture", "show", "--json", f"{kernel}.wtcap").stdout)["captures"][0]
     known = {"@ADDRESS@": next(argument["value"] for argument in shown["arguments"] if argument["kind"] == "global_buffer")}
     if kernel == "transpose":
         known |= spy(bench)
+    cheats = [row for row in CHEATS if row[1] == kernel and row[0] != "hangs"]
+    refused(bench, kernel, cheats, known, "--timeout", 12)
+    # One that hangs takes all the time it is given, on every GPU the same.
+    hangs = [row for row in CHEATS if row[1] == kernel and row[0] == "hangs"]
+    if hangs and bench.model == "rx6800xt":
+        refused(bench, kernel, hangs, known, "--timeout", 2)
+
+
+def refused(bench, kernel, cheats, known, *options):
     answers = [files if isinstance(files, dict) else {f"{kernel}.inc": with_known(files, known)} for _, _, files, _, _ in cheats]
     (bench.scratch / "answers.json").write_text(json.dumps(answers))
-    ledger = bench.optimize(kernel, "--provider", f"command:{sys.executable} provider.py answers.json", "--attempts", 40, "--timeout", 12,
-                            "--repairs", 0, "--objective", "instructions", status=2)
+    ledger = bench.optimize(kernel, "--provider", f"command:{sys.executable} provider.py answers.json", "--attempts", 40, *options,
+                            "--repairs", 0, "--objective", "instructions", ledger=f"{kernel}.{len(cheats)}", status=2)
     expect(len(ledger["attempts"]) == len(cheats), f"{len(ledger['attempts'])} attempts of {len(cheats)}")
     wrong = [f"{name}: {attempt['step']}: {attempt['reason']}" for (name, _, _, steps, word), attempt in zip(cheats, ledger["attempts"])
              if attempt["step"] not in steps or word not in attempt["reason"]]
@@ -937,10 +944,15 @@ def check_sandbox(bench):
         expect("not done after 5 seconds" in slow.stderr, slow.stderr)
         alive = bench.scratch / f"slow{number}/attempts/000/alive"
         expect(alive.exists(), "the build did not begin")
-        before = alive.read_text()
-        time.sleep(0.5)
-        expect(alive.read_text() == before, "a process of the build lives on")
+        expect(any(stays_the_same(alive) for _ in range(10)), "a process of the build lives on")
     bench.environment["PATH"] = path
+
+
+def stays_the_same(path):
+    """A process that was killed may take a moment to end on a busy machine; one that lives on writes each time."""
+    before = path.read_text()
+    time.sleep(0.5)
+    return path.read_text() == before
 
 
 def choose_by_name(bench, words):
