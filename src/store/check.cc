@@ -187,13 +187,8 @@ Result<CheckResult> check_trace(const std::string& path) {
     Result<Stmt> losses =
         db->prepare("select sum(cast(value as integer)) from rocpd_metadata where tag = 'losses'");
     if (losses.ok() && losses->step() && !losses->is_null(0)) result.losses = losses->text(0);
-    Result<Stmt> newer = db->prepare(
-        "select max(cast(value as integer)) from rocpd_metadata where tag = 'schema_version'");
-    if (newer.ok() && newer->step())
-      if (const std::string warning =
-              newer_schema_warning({{"schema_version", std::string(newer->text(0))}});
-          !warning.empty())
-        result.findings.push_back({warning, 1, "rocpd_metadata", /*is_error=*/false});
+    if (const std::string newer = newer_schema_warning(*db); !newer.empty())
+      result.findings.push_back({newer, 1, "rocpd_metadata", /*is_error=*/false});
   }
   return result;
 }

@@ -391,6 +391,16 @@ TEST_F(Edit, IdsThatLeaveNoRoomAreRefused) {
   EXPECT_FALSE(merge_traces({c, a}, file("m.rpd"), {}).ok());
 }
 
+TEST_F(Edit, MergeSaysWhichFileIsOfALaterVersion) {
+  const std::string a = make("a.rpd");
+  const std::string b =
+      make("b.rpd", "update rocpd_metadata set value = '99' where tag = 'schema_version'");
+  const Result<std::vector<MergedFile>> merged = merge_traces({a, b}, file("m.rpd"), {});
+  ASSERT_TRUE(merged.ok()) << merged.error().message;
+  EXPECT_EQ((*merged)[0].newer_schema, "");
+  EXPECT_NE((*merged)[1].newer_schema.find("schema version 99"), std::string::npos);
+}
+
 TEST_F(Edit, MergeSaysWhatDoesNotFitTogether) {
   const auto clock = [](const char* offset) {
     return std::string(

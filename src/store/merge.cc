@@ -32,6 +32,7 @@ struct Input {
   int version = 3;
   uint64_t bytes = 0;
   std::map<std::string, std::string> metadata;
+  std::string newer_schema;                           // newer_schema_warning()
   std::map<std::string, std::vector<Column>> tables;  // rocpd_* and wavetap_*
   int64_t first = 0;                                  // start of the first call
   int64_t last = 0;                                   // where the last one ends
@@ -82,6 +83,7 @@ Result<Input> inspect(const std::string& path) {
   input.path = path;
   input.version = *version;
   input.bytes = db->file_bytes();
+  input.newer_schema = newer_schema_warning(*db);
   if (db->has_table_or_view("rocpd_metadata")) {
     Result<Stmt> stmt = db->prepare("select tag, value from rocpd_metadata");
     if (!stmt.ok()) return stmt.error();
@@ -375,6 +377,7 @@ Result<std::vector<Shift>> plan_shifts(const std::vector<Input>& inputs, const S
   for (const Input& input : inputs) {
     MergedFile file;
     file.path = input.path;
+    file.newer_schema = input.newer_schema;
     align(inputs[0], input, how, file);
     const auto rank = static_cast<int64_t>(shifts.size());
     shifts.push_back({.id = sessions << kSessionShift,

@@ -28,7 +28,8 @@ struct MergedFile {
   int64_t shift_ns = 0;  // added to its times
   std::string method;    // "wall clock", "same clock", "first event (inferred)"
   uint64_t calls = 0, ops = 0;
-  uint64_t rows = 0;  // in all tables
+  uint64_t rows = 0;         // in all tables
+  std::string newer_schema;  // newer_schema_warning() of it
   // With files before it, or with what ranks of one job look like.
   std::vector<std::string> conflicts;
 };

@@ -107,14 +107,30 @@ std::string newer_schema_warning(const std::multimap<std::string, std::string>& 
   return "";
 }
 
+std::string newer_schema_warning(Db& db) {
+  if (!db.has_table_or_view("rocpd_metadata")) return "";
+  Result<Stmt> newest = db.prepare(
+      "select max(cast(value as integer)) from rocpd_metadata where tag = 'schema_version'");
+  if (!newest.ok() || !newest->step()) return "";
+  return newer_schema_warning({{"schema_version", std::string(newest->text(0))}});
+}
+
+// A view in a table's place may refer to what does not exist, and may have rows without end.
+static Status refuse_views(Db& db) {
+  Result<Stmt> views = db.prepare("select lower(name) from sqlite_master where type = 'view'");
+  if (!views.ok()) return views.error();
+  while (views->step())
+    if (const TableSpec* table = find_table(views->text(0)))
+      return errorf("%s: %s is a view, not a table; give a file as a recorder wrote it",
+                    db.path().c_str(), table->name);
+  return views->status();
+}
+
 Result<int> schema_version(Db& db) {
-  for (const char* table : {"rocpd_api", "rocpd_op", "rocpd_string", "rocpd_api_ops"}) {
+  for (const char* table : {"rocpd_api", "rocpd_op", "rocpd_string", "rocpd_api_ops"})
     if (!db.has_table_or_view(table))
       return errorf("%s: not a trace: no table %s; give a .rpd file", db.path().c_str(), table);
-    // A view in a table's place may refer to what does not exist.
-    if (Result<Stmt> rows = db.prepare(std::string("select 1 from ") + table); !rows.ok())
-      return rows.error();
-  }
+  if (Status s = refuse_views(db); !s.ok()) return s.error();
   // Version 2 files carry no version key, or say 2; what counts is the shape of the tables.
   return db.has_column("rocpd_api", "domain_id") ? 3 : 2;
 }

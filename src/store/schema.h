@@ -33,6 +33,7 @@ Status create_indexes(Db& db);
 
 // What to say of a file whose metadata name a version that this build does not know; "" otherwise.
 std::string newer_schema_warning(const std::multimap<std::string, std::string>& metadata);
+std::string newer_schema_warning(Db& db);
 
 // 2 or 3; an error that says what is missing when the file is no trace.
 Result<int> schema_version(Db& db);

@@ -87,6 +87,16 @@ class Maker:
         self.database(path, "drop view api", "drop table rocpd_api", "create view rocpd_api as select * from other",
                       "create view other as select * from rocpd_api")
 
+    def broken_endless_view(self, path):
+        self.view_without_end(path, "rocpd_api", "select id, 1 pid, 1 tid, 0 start, 1 end, 1 domain_id, 1 category_id, 1 apiName_id, 1 args_id")
+
+    def broken_endless_detail(self, path):
+        self.view_without_end(path, "rocpd_metadata", "select id, 'tag' tag, 'value' value")
+
+    def view_without_end(self, path, table, columns):
+        self.database(path, "drop view if exists api", "drop view if exists top", f"drop table {table}",
+                      f"create view {table} as with r(id) as (select 1 union all select id + 1 from r) {columns} from r")
+
     def damage_missing_column(self, path):
         self.database(path, "drop view busy", "drop view op", "drop view top", "drop view kernel", "drop view copyop", "drop view nop",
                       "drop table rocpd_op", "create table rocpd_op (id integer primary key)",
@@ -214,8 +224,10 @@ class Maker:
 
     def damage_own_ids(self, path):
         self.database(path, f"insert into wavetap_process (session, pid, start) values ({MAX}, {MAX}, {-MAX})",
-                      f"insert into wavetap_queue (id, gpuId) values ({MAX}, {-MAX})", "drop table wavetap_kernel",
-                      "create view wavetap_kernel as select * from wavetap_kernel")
+                      f"insert into wavetap_queue (id, gpuId) values ({MAX}, {-MAX})", "drop table wavetap_kernel")
+
+    def broken_view_of_itself(self, path):
+        self.database(path, "drop table wavetap_kernel", "create view wavetap_kernel as select * from wavetap_kernel")
 
     def damage_odd_schema(self, path):
         self.database(path, "create table wavetap_generated (a integer, b integer generated always as (a + 1) stored)",
