@@ -75,9 +75,10 @@ std::string read_all(int fd) {
   return std::string(text, count > 0 ? static_cast<size_t>(count) : 0);
 }
 
+// The old text goes last: where there is no room for the new one, the file stays as it was.
 bool write_all(int fd, const std::string& text) {
-  return ftruncate(fd, 0) == 0 &&
-         pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+  return pwrite(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
+         ftruncate(fd, static_cast<off_t>(text.size())) == 0;
 }
 
 std::string random_word() {
@@ -111,10 +112,21 @@ bool SharedOutput::open_lock() {
     const bool fresh = text.empty();
     if (fresh) text = random_word();
     if (append_ && !text.ends_with(kAppendWord)) text += kAppendWord;
-    if ((fresh || append_) && !write_all(lock_.get(), text)) return false;
-    generation_ = text.substr(0, text.find(' '));
-    return lock_byte(lock_.get(), kMembers, F_RDLCK, false) == 0;
+    if ((!(fresh || append_) || write_all(lock_.get(), text)) &&
+        lock_byte(lock_.get(), kMembers, F_RDLCK, false) == 0) {
+      generation_ = text.substr(0, text.find(' '));
+      return true;
+    }
+    const int cause = errno;
+    remove_unused_lock();
+    errno = cause;
+    return false;
   }
+}
+
+void SharedOutput::remove_unused_lock() {
+  if (!others_hold(lock_.get(), kMembers) && is_the_file(lock_.get(), lock_path()))
+    unlink(lock_path().c_str());
 }
 
 Result<Placed> SharedOutput::place(const std::string& staged) {
@@ -143,8 +155,7 @@ void SharedOutput::leave() {
   if (!lock_.valid()) return;
   const ByteLocked mutex(lock_.get(), kMutex);
   lock_byte(lock_.get(), kMembers, F_UNLCK, false);
-  if (mutex.held() && !others_hold(lock_.get(), kMembers) && is_the_file(lock_.get(), lock_path()))
-    unlink(lock_path().c_str());
+  if (mutex.held()) remove_unused_lock();
 }
 
 }  // namespace wavetap::cli

@@ -43,6 +43,9 @@ class SharedOutput {
  private:
   SharedOutput(std::string path, bool append) : path_(std::move(path)), append_(append) {}
   bool open_lock();
+  // Of a caller that holds the mutex and is no member, or no more. Who waits for the mutex of a file
+  // that is gone begins again with another.
+  void remove_unused_lock();
   std::string lock_path() const { return path_ + ".lock"; }
   void leave();
 

@@ -9,6 +9,7 @@ for a death by signal), standard error but for wavetap's own lines, and what the
 equal. The trace must pass `wavetap check`, hold exactly the calls the program says it made, one process per
 process that made any, and nothing else may be left in the folder.
 """
+import contextlib
 import os
 import pathlib
 import re
@@ -402,6 +403,51 @@ def unwritable_folder(host):
     expect("wavetap: " in traced.stderr and "/proc" in traced.stderr, f"nothing was said\n{traced.stderr}")
 
 
+@case
+def socket_folder_of_others(host):
+    """What stands where a user's recorders have their sockets is not theirs: it is not used, the recording is as complete
+    as ever, and who asks for the recorder is told why it cannot be reached."""
+    if os.geteuid() != 0:
+        raise Skipped("only root can put something in the way of another user")
+    if any(not folder.stat().st_mode & 1 for folder in host.wavetap.parents):
+        raise Skipped("the build is in a folder of root's")
+    uid = 20000 + os.getpid() % 40000  # nobody's
+    folder = pathlib.Path(f"/tmp/wavetap-{uid}")
+    surroundings = {"environment": {"XDG_RUNTIME_DIR": ""}, "user": uid, "group": uid, "extra_groups": []}
+
+    def a_link():
+        elsewhere = host.scratch() / "run"
+        os.chown(elsewhere, uid, uid)
+        folder.symlink_to(elsewhere)
+
+    def of_root():
+        folder.mkdir()
+        folder.chmod(0o777)
+
+    def for_everybody():
+        folder.mkdir()
+        os.chown(folder, uid, uid)
+        folder.chmod(0o755)
+
+    for obstruct, what in ((a_link, "is not a folder"), (of_root, "belongs to another user"), (for_everybody, "is open to other users")):
+        scratch = host.scratch()
+        os.chown(scratch, uid, uid)
+        reason = f"{folder} {what}; remove it, or set XDG_RUNTIME_DIR to a folder of your own before the program starts\n"
+        obstruct()
+        try:
+            both(host, "many_calls", "2", "1000", gpu=False, scratch=scratch, **surroundings)
+            asked = host.run([host.wavetap, "status"], scratch, **surroundings)
+            expect((asked.status, asked.stderr) == (1, f"wavetap: error: no recorder can be reached: {reason}"), f"{asked}")
+            if obstruct is a_link:  # for a process by its number, here the shell's own, a while is waited
+                asked = host.run(host.command(["sh", "-c", '"$0" status $$', host.wavetap]), scratch, **surroundings)
+                expect(asked.status == 1 and f": its recorder cannot be reached: {reason}" in asked.stderr, f"{asked}")
+            expect(not list(folder.iterdir()), "something was left there")
+        finally:
+            folder.unlink() if folder.is_symlink() else shutil.rmtree(folder)
+    asked = host.run([host.wavetap, "status"], scratch, **surroundings)
+    expect((asked.status, asked.stdout) == (0, "no recorded process of yours is running\n"), f"{asked}")
+
+
 def unmount(disk):
     """Whoever looks at all processes or mounts of the machine holds a file system for a moment: it is busy then."""
     for _ in range(50):
@@ -437,6 +483,17 @@ def full_disk(host):
         host.check(scratch / "trace.rpd", lossy=True)
         recorded, lost = recorded_calls(scratch / "trace.rpd")["hipMalloc"], losses(scratch / "trace.rpd")
         expect(0 < recorded < 800000 and lost > 0, f"{recorded} recorded, {lost} lost of 800000")
+        # And full from the beginning: not even the lock fits, and it does not stay as an empty file.
+        shutil.rmtree(session)
+        with open(disk / "all", "wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        command = [host.programs / "normal_exit"]
+        bare = host.run(host.command(command, trace=False))
+        traced = host.run(host.command(command, trace="disk/full.rpd"), scratch)
+        compare(bare, traced)
+        expect("full.rpd.lock: cannot be locked: No space left on device" in traced.stderr, f"of the lock nothing was said\n{traced.stderr}")
+        expect(not (disk / "full.rpd.lock").exists(), "the lock file stays")
     finally:
         unmount(disk)
 
