@@ -47,31 +47,57 @@ void judge_value(const Machine& machine, const Variable& variable, Findings& fin
     cite(machine, variable.name, finding);
     finding.unset(variable.name);
   }
-  if (variable.name == "HSA_TOOLS_LIB" || variable.name == "LD_PRELOAD" ||
-      variable.name == "LD_AUDIT" || variable.name == "ROCP_TOOL_LIBRARIES") {
-    Finding& finding =
-        findings
-            .note("environment.injected",
-                  fmt::format("{} loads something into every program", variable.name))
-            .saw("environment", setting)
-            .because("What you see may be its doing.");
-    cite(machine, variable.name, finding);
-    const std::string separators = variable.name == "LD_PRELOAD" ? ": " : ":";
-    size_t begin = 0;
-    while (begin <= variable.value.size()) {
-      const size_t end =
-          std::min(variable.value.find_first_of(separators, begin), variable.value.size());
-      const std::string path = variable.value.substr(begin, end - begin);
-      if (path.starts_with('/') && !machine.root.exists(path)) {
-        findings
-            .warning("environment.missing-tool",
-                     fmt::format("{} names {}, which does not exist", variable.name, path))
-            .saw("environment", setting)
-            .because("The loader complains in every process, and the tool does nothing.")
-            .unset(variable.name);
-      }
-      begin = end + 1;
-    }
+}
+
+// The libraries of a list, separated as the loader and ROCr have it.
+std::vector<std::string> libraries_in(std::string_view name, std::string value) {
+  if (name == "LD_PRELOAD" || name == "HSA_TOOLS_LIB")
+    std::replace(value.begin(), value.end(), ' ', ':');
+  std::vector<std::string> libraries = util::split(value, ':');
+  std::erase(libraries, "");
+  return libraries;
+}
+
+// `wavetap run` puts its libraries into LD_PRELOAD and, for ROCr, into HSA_TOOLS_LIB as well. That
+// is one thing to say, and the note on LD_PRELOAD says it.
+bool is_said_of_preload(const Machine& machine, const std::string& library) {
+  const std::string name = base_name(library);
+  if (name != "libwavetap.so" && name != "libwavetap_gpu.so") return false;
+  const std::string* preload = machine.variable("LD_PRELOAD");
+  if (preload == nullptr) return false;
+  const std::vector<std::string> preloaded = libraries_in("LD_PRELOAD", *preload);
+  return std::any_of(preloaded.begin(), preloaded.end(),
+                     [&](const std::string& other) { return base_name(other) == name; });
+}
+
+// Variables that put a library into every program.
+void judge_injected(const Machine& machine, const Variable& variable, Findings& findings) {
+  if (variable.name != "HSA_TOOLS_LIB" && variable.name != "LD_PRELOAD" &&
+      variable.name != "LD_AUDIT" && variable.name != "ROCP_TOOL_LIBRARIES")
+    return;
+  std::string setting = variable.name + "=" + variable.value;
+  std::vector<std::string> libraries = libraries_in(variable.name, variable.value);
+  if (variable.name == "HSA_TOOLS_LIB") {
+    const size_t ours = std::erase_if(libraries, [&](const std::string& library) {
+      return is_said_of_preload(machine, library);
+    });
+    if (ours != 0 && libraries.empty()) return;
+    if (ours != 0) setting = variable.name + "=" + util::join(libraries, " ");
+  }
+  Finding& finding = findings
+                         .note("environment.injected",
+                               fmt::format("{} loads something into every program", variable.name))
+                         .saw("environment", setting)
+                         .because("What you see may be its doing.");
+  cite(machine, variable.name, finding);
+  for (const std::string& path : libraries) {
+    if (!path.starts_with('/') || machine.root.exists(path)) continue;
+    findings
+        .warning("environment.missing-tool",
+                 fmt::format("{} names {}, which does not exist", variable.name, path))
+        .saw("environment", setting)
+        .because("The loader complains in every process, and the tool does nothing.")
+        .unset(variable.name);
   }
 }
 
@@ -232,6 +258,7 @@ void check_environment(const Machine& machine, Findings& findings) {
     if (!concerns_rocm(variable.name)) continue;
     judge_kind(machine, variable, findings, ordinary);
     judge_value(machine, variable, findings);
+    judge_injected(machine, variable, findings);
     judge_visible(machine, variable, findings);
   }
   judge_pairs(machine, findings);

@@ -9,6 +9,7 @@
 
 #include "doctor/active_trials.h"
 #include "doctor/child.h"
+#include "doctor/finding.h"
 #include "doctor/fix.h"
 #include "doctor/isa_families.h"
 #include "doctor/machine.h"
@@ -64,6 +65,32 @@ TEST(Variables, AreFoundByNameAndFamily) {
   EXPECT_FALSE(concerns_rocm("PATH"));
 }
 
+// What the doctor says of libraries that variables inject: the evidence of each note.
+std::vector<std::string> injected(std::vector<Variable> variables) {
+  Machine machine;
+  machine.environment = {true, std::move(variables), {}};
+  Findings findings;
+  check_environment(machine, findings);
+  std::vector<std::string> values;
+  for (const Finding& finding : findings.all())
+    if (finding.id == "environment.injected") values.push_back(finding.evidence[0].value);
+  return values;
+}
+
+TEST(Variables, OursAreNotedOnceUnderRun) {
+  const std::string gpu = "/x/lib/libwavetap_gpu.so", agent = "/x/lib/libwavetap.so";
+  const Variable preload = {"LD_PRELOAD", gpu + ":" + agent};
+  const std::string noted = "LD_PRELOAD=" + preload.value;
+  EXPECT_EQ(injected({{"HSA_TOOLS_LIB", gpu}, preload}), std::vector{noted});
+  EXPECT_EQ(injected({{"HSA_TOOLS_LIB", gpu + " " + agent}, preload}), std::vector{noted});
+  EXPECT_EQ(injected({{"HSA_TOOLS_LIB", gpu + " other.so " + agent}, preload}),
+            (std::vector<std::string>{"HSA_TOOLS_LIB=other.so", noted}));
+  // Named by the user: nothing else tells of it.
+  EXPECT_EQ(injected({{"HSA_TOOLS_LIB", agent}}), std::vector{"HSA_TOOLS_LIB=" + agent});
+  EXPECT_EQ(injected({{"HSA_TOOLS_LIB", agent}, {"LD_PRELOAD", "libm.so.6"}}),
+            (std::vector<std::string>{"HSA_TOOLS_LIB=" + agent, "LD_PRELOAD=libm.so.6"}));
+}
+
 class TreeTest : public testing::Test {
  protected:
   TreeTest() {
@@ -98,6 +125,17 @@ TEST_F(TreeTest, StatedOwnersCount) {
   EXPECT_EQ(root.info("/kfd")->type, 'c');
   EXPECT_EQ(root.info("/kfd")->mode, 0660u);
   EXPECT_EQ(root.info("/kfd")->gid, 109u);
+}
+
+TEST_F(TreeTest, MissingToolsAreFoundOneByOne) {
+  std::ofstream(folder_ + "/here.so") << "";
+  Machine machine;
+  machine.root = Root(folder_);
+  machine.environment = {true, {{"HSA_TOOLS_LIB", "/here.so /gone.so"}}, {}};
+  Findings findings;
+  check_environment(machine, findings);
+  ASSERT_TRUE(findings.has(Verdict::kWarning, "environment.missing-tool"));
+  EXPECT_EQ(findings.all().back().summary, "HSA_TOOLS_LIB names /gone.so, which does not exist");
 }
 
 TEST_F(TreeTest, PipesAreNotWaitedFor) {

@@ -50,6 +50,8 @@ def sound(arguments):
         expect(not problems(document), f"{model}: errors on a sound GPU", document)
         bad = {name: outcome for name, outcome in outcomes(document).items() if outcome != "passed"}
         expect(not bad and len(outcomes(document)) >= 12, f"{model}: trials {bad}", document)
+    injected = [f["summary"].split()[0] for f in document["findings"] if f["id"] == "environment.injected"]
+    expect("LD_PRELOAD" in injected and "HSA_TOOLS_LIB" not in injected, f"our libraries are noted of {injected}", document)
     wgp = finding(doctor(arguments, "rx6800xt"), "truth.wgp")
     expect(wgp is None or "36" in wgp["summary"] and "72" in wgp["summary"], "the WGP count is explained", document)
 
