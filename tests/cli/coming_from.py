@@ -66,7 +66,7 @@ def with_gpu(command):
     if "HSA_TOOLS_LIB=" in command:
         return "wavetap run --gpu rx6800xt --no-trace -- env " + command
     if re.search(r"\bwavetap run\b", command):
-        return command.replace("wavetap run", "wavetap run --gpu rx6800xt", 1)
+        return command.replace("wavetap run", "wavetap run --gpu rx6800xt")
     if re.search(r"\bwavetap (doctor|device)\b", command):
         return "wavetap run --gpu rx6800xt --no-trace -- env " + command
     return command
