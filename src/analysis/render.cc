@@ -156,7 +156,7 @@ std::string render_text(const Report& report, const RenderOptions& options) {
   };
   // Continuation lines are indented, the first is not.
   const auto paragraph = [&](const std::string& text) {
-    return util::wrap(text, options.columns, 2).substr(2) + "\n";
+    return util::wrap(util::escape_line(text), options.columns, 2).substr(2) + "\n";
   };
   for (const std::string& warning : report.warnings) {
     const std::string text = paragraph("warning: " + warning);

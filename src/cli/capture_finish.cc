@@ -71,9 +71,10 @@ void say_what_was_captured(const std::string& output, const replay::PackResult& 
     kernel += fmt::format("; {} read and {} written by the kernels",
                           util::human_bytes(packed.touched_read_bytes),
                           util::human_bytes(packed.touched_written_bytes));
-  fmt::print(stderr, "wavetap: {}: {}{}; {} packed to {}\n", output,
-             util::count_of(packed.captures, "dispatch"), kernel,
-             util::human_bytes(packed.raw_bytes), util::human_bytes(packed.file_bytes));
+  say(stderr,
+      fmt::format("wavetap: {}: {}{}; {} packed to {}", output,
+                  util::count_of(packed.captures, "dispatch"), kernel,
+                  util::human_bytes(packed.raw_bytes), util::human_bytes(packed.file_bytes)));
 }
 
 }  // namespace

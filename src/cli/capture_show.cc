@@ -43,11 +43,11 @@ int show(const CaptureShowOptions& options) {
     const Result<const Capture*> none = choose_capture(file, options.capture);
     return fail(none.error(), file.captures().empty() ? kDamagedFile : kUsage);
   }
-  fmt::print("{}: {}, {} of {} bytes each, {}\n\n", options.file,
-             util::count_of(file.captures().size(), "captured dispatch"),
-             util::count_of(file.page_count(), "page"), format::kCapturePageBytes,
-             util::human_bytes(file.file_bytes()));
-  fmt::print("{}",
+  say(stdout, fmt::format("{}: {}, {} of {} bytes each, {}", options.file,
+                          util::count_of(file.captures().size(), "captured dispatch"),
+                          util::count_of(file.page_count(), "page"), format::kCapturePageBytes,
+                          util::human_bytes(file.file_bytes())));
+  fmt::print("\n{}",
              inspect::capture_text(file, options.capture - 1, util::output_columns(STDOUT_FILENO)));
   return kDone;
 }

@@ -43,11 +43,14 @@ int export_program(const CaptureExportOptions& options) {
       replay::export_capture(*file, *capture, kernel, **memory, run, options.folder);
   if (result.refusal != replay::Refusal::kNone)
     return fail({result.why}, exit_code_of(result.refusal));
-  fmt::print("{}: {}: {}, {}, {} to compare, {} with addresses, {}\n", options.folder,
-             util::escape_control(capture->kernel), util::count_of(result.buffers, "buffer"),
-             util::count_of(result.variables, "variable"), util::count_of(result.outputs, "output"),
-             util::count_of(result.pointers, "word"), util::human_bytes(result.data_bytes));
-  fmt::print("build it: cmake -S {0} -B {0}/build && cmake --build {0}/build\n", options.folder);
+  say(stdout,
+      fmt::format("{}: {}: {}, {}, {} to compare, {} with addresses, {}", options.folder,
+                  capture->kernel, util::count_of(result.buffers, "buffer"),
+                  util::count_of(result.variables, "variable"),
+                  util::count_of(result.outputs, "output"), util::count_of(result.pointers, "word"),
+                  util::human_bytes(result.data_bytes)));
+  say(stdout, fmt::format("build it: cmake -S {0} -B {0}/build && cmake --build {0}/build",
+                          options.folder));
   return kDone;
 }
 

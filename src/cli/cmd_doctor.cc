@@ -65,11 +65,12 @@ Status write_fix(const std::string& file, const doctor::Report& report) {
   Status written = util::write_file(undo, doctor::undo_script(files.undo));
   if (written.ok()) written = util::write_file(file, doctor::fix_script(files.changes));
   if (!written.ok()) return written;
-  fmt::print(stderr, "wavetap: wrote {} ({}{}) and {}\n", file,
-             util::count_of(files.changes.size(), "change"),
-             files.in_force == 0 ? "" : fmt::format(", {} in force already", files.in_force), undo);
-  fmt::print(stderr, "wavetap: apply to this shell: . {0}{1}   take back: . {0}{2}\n",
-             file.find('/') == std::string::npos ? "./" : "", file, undo);
+  const std::string in_force =
+      files.in_force == 0 ? "" : fmt::format(", {} in force already", files.in_force);
+  say(stderr, fmt::format("wavetap: wrote {} ({}{}) and {}", file,
+                          util::count_of(files.changes.size(), "change"), in_force, undo));
+  say(stderr, fmt::format("wavetap: apply to this shell: . {0}{1}   take back: . {0}{2}",
+                          file.find('/') == std::string::npos ? "./" : "", file, undo));
   for (const std::string& line : doctor::left_to_do(report.findings))
     fmt::print(stderr, "wavetap: left to do: {}\n", util::escape_control(line));
   return {};

@@ -73,8 +73,9 @@ int write_split(const exporter::Format& format, const store::Trace& trace,
     return static_cast<double>(static_cast<uint64_t>(time) - begin) / 1e9;
   };
   for (const exporter::SplitFile& file : *files) {
-    fmt::print("{}: {} of {}, {:.3f} s to {:.3f} s\n", file.path, util::human_bytes(file.bytes),
-               format.name, since_begin(file.begin), since_begin(file.end));
+    say(stdout,
+        fmt::format("{}: {} of {}, {:.3f} s to {:.3f} s", file.path, util::human_bytes(file.bytes),
+                    format.name, since_begin(file.begin), since_begin(file.end)));
     if (file.bytes > limit)
       warn({fmt::format("{}: larger than {}: its events start at the same time and stay together",
                         file.path, util::human_bytes(limit))});
@@ -94,7 +95,8 @@ int write_one(const exporter::Format& format, const store::Trace& trace, exporte
   }
   const uint64_t bytes = sink->bytes_written();
   if (Status status = sink->finish(); !status.ok()) return fail(status.error());
-  if (output != "-") fmt::print("{}: {} of {}\n", output, util::human_bytes(bytes), format.name);
+  if (output != "-")
+    say(stdout, fmt::format("{}: {} of {}", output, util::human_bytes(bytes), format.name));
   return kDone;
 }
 
@@ -127,8 +129,8 @@ int export_workload(const ExportOptions& options) {
   for (const auto& [name, text] : files)
     if (const Status written = util::write_file(folder / name, text); !written.ok())
       return fail(written.error());
-  fmt::print("{}: pmc_perf.csv ({}), roofline.csv, sysinfo.csv\n", folder.string(),
-             util::count_of(samples.size(), "dispatch"));
+  say(stdout, fmt::format("{}: pmc_perf.csv ({}), roofline.csv, sysinfo.csv", folder.string(),
+                          util::count_of(samples.size(), "dispatch")));
   return kDone;
 }
 

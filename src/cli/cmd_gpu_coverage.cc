@@ -59,7 +59,7 @@ void print_file(const replay::DeviceFile& file,
     sum.missing_instructions += object.missing_instructions;
     sum.missing.insert(sum.missing.end(), object.missing.begin(), object.missing.end());
   }
-  fmt::print("{}: {}\n", file.path, util::count_of(objects.size(), "code object"));
+  say(stdout, fmt::format("{}: {}", file.path, util::count_of(objects.size(), "code object")));
   util::Table summary({{"  TARGET"},
                        {"KERNELS", util::Align::kRight},
                        {"FUNCTIONS", util::Align::kRight},
@@ -135,7 +135,7 @@ int cover(const GpuCoverageOptions& options) {
     fmt::print(
         "{}\n",
         nlohmann::json{{"files", files}, {"missing_instructions", missing}, {"complete", complete}}
-            .dump(2));
+            .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else if (complete) {
     fmt::print("nothing is missing\n");
   } else {

@@ -217,7 +217,8 @@ std::vector<std::string> elements_of(replay::KernelRun& run, const Dump& dump) {
 
 void print_text(replay::KernelRun& run, const replay::RunResult& result, const Wanted& wanted,
                 const GpuExecOptions& options) {
-  fmt::print("{} on {}: ", codeobj::short_name(run.kernel().name), run.object().target_id());
+  fmt::print("{} on {}: ", util::escape_control(codeobj::short_name(run.kernel().name)),
+             run.object().target_id());
   if (is_counted(options))
     fmt::print("{}, {}, {} wave instructions\n",
                util::count_of(result.counters.workgroups, "workgroup"),

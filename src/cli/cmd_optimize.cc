@@ -314,13 +314,13 @@ int optimise(OptimizeOptions& options, const std::vector<std::string>& words, bo
   task.provider = (*provider)->name();
   if (is_program && is_new && options.kernels.empty())
     if (const Status chosen = choose_kernel(options, words, *sources, task); !chosen.ok())
-      return fail(chosen.error());
+      return fail_with_output(chosen.error());
   const Result<RunDir> scratch = RunDir::create();
   if (!scratch.ok()) return fail(scratch.error());
   Result<std::string> file = words[0];
   if (!is_new) file = (*found)->captures();
   else if (is_program) file = capture_program(options, scratch->path(), words);
-  if (!file.ok()) return fail(file.error());
+  if (!file.ok()) return fail_with_output(file.error());
   optimize::LoopOptions loop;
   loop.attempts = options.attempts;
   loop.repairs = options.repairs;
@@ -350,7 +350,7 @@ int optimise(OptimizeOptions& options, const std::vector<std::string>& words, bo
                                   util::count_of(ledger->attempts().size(), "attempt")));
   const Status ran =
       optimize::run_loop(*ledger, optimize::Judge(*ledger, *judge), **provider, loop, tell_attempt);
-  if (!ran.ok()) return fail(ran.error());
+  if (!ran.ok()) return fail_with_output(ran.error());
   return finish(options, *ledger);
 }
 
@@ -366,7 +366,7 @@ int replay_ledger(const OptimizeOptions& options) {
       options.output.empty() ? options.replayed + ".replayed" : options.output;
   const Result<std::vector<std::string>> differences =
       optimize::replay_ledger(*ledger, *judge, options.build, folder);
-  if (!differences.ok()) return fail(differences.error());
+  if (!differences.ok()) return fail_with_output(differences.error());
   for (const std::string& difference : *differences)
     fmt::print("{}\n", util::escape_control(difference));
   fmt::print("{}: {} judged again, {} otherwise\n", util::escape_control(options.replayed),

@@ -256,9 +256,9 @@ int prepare_folder(ProbeCommandOptions& options, const std::vector<probe::Handle
   const Result<inspect::PassProbeOptions> telling =
       prepare_pass(options.run, handlers, folder, folder, options.ring_bytes());
   if (!telling.ok()) return fail(telling.error());
-  fmt::print("{}={} HSA_TOOLS_LIB=libwavetap.so ./app\nwavetap probe {} {}\n",
-             format::kProbeVariable, options.run.probe.request_file, options.handlers,
-             util::escape_control(options.output));
+  say(stdout, fmt::format("{}={} HSA_TOOLS_LIB=libwavetap.so ./app", format::kProbeVariable,
+                          options.run.probe.request_file));
+  say(stdout, fmt::format("wavetap probe {} {}", options.handlers, options.output));
   return kDone;
 }
 

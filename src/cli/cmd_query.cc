@@ -39,6 +39,8 @@ int query(const QueryOptions& options) {
   if (!stmt.ok()) return fail(stmt.error());
   if (!stmt->is_read_only())
     return fail({"query: the statement writes; only reading is allowed here"});
+  if (const std::string newer = store::newer_schema_warning(*db); !newer.empty())
+    warn({fmt::format("{}: {}", options.path, newer)});
 
   std::vector<util::Column> columns;
   for (int i = 0; i < stmt->columns(); ++i)

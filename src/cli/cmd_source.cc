@@ -92,7 +92,7 @@ void print_place(const ListedSite& site, inspect::SourceText& texts) {
 void print_listing(const Function& function, inspect::SourceText& texts) {
   fmt::print("{} {}  ; {}, wave{}, {}\n", function.is_kernel ? "kernel" : "function",
              util::escape_control(function.name), amd::to_string(function.listing.target),
-             function.listing.wave64 ? 64 : 32, function.library);
+             function.listing.wave64 ? 64 : 32, util::escape_control(function.library));
   if (!function.figures.empty())
     fmt::print("  address {:>10} {:>12}  (executed; lines or LDS cycles used/needed)\n", "count",
                "memory");
@@ -116,7 +116,7 @@ bool print_line(const Function& function, const LinePlace& place) {
     if (!any)
       fmt::print("{} {}  ; {}, {}\n", function.is_kernel ? "kernel" : "function",
                  util::escape_control(function.name), amd::to_string(function.listing.target),
-                 function.library);
+                 util::escape_control(function.library));
     any = true;
     print_site(function, i);
     if (const auto found = function.figures.find(i); found != function.figures.end())

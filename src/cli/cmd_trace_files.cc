@@ -11,7 +11,9 @@
 #include "cli/trace_input.h"
 #include "store/check.h"
 #include "store/merge.h"
+#include "store/schema.h"
 #include "store/trim.h"
+#include "util/json.h"
 #include "util/progress.h"
 #include "util/text.h"
 
@@ -45,15 +47,16 @@ int check(const CheckOptions& options) {
                        {"findings", findings}});
       continue;
     }
-    fmt::print("{}: {}: {} calls, {} ops, {} links\n", path,
-               result->sound() ? "sound" : "not sound", result->calls, result->ops, result->links);
+    say(stdout, fmt::format("{}: {}: {} calls, {} ops, {} links", path,
+                            result->sound() ? "sound" : "not sound", result->calls, result->ops,
+                            result->links));
     if (!result->losses.empty() && result->losses != "0")
-      fmt::print("  error: the recorder lost {} events\n", result->losses);
+      say(stdout, fmt::format("  error: the recorder lost {} events", result->losses));
     for (const store::Finding& f : result->findings)
-      fmt::print("  {}: {}: {}, first {}\n", f.is_error ? "error" : "note", f.what,
-                 util::count_of(f.count, "row"), f.example);
+      say(stdout, fmt::format("  {}: {}: {}, first {}", f.is_error ? "error" : "note", f.what,
+                              util::count_of(f.count, "row"), f.example));
   }
-  if (options.json) fmt::print("{}\n", array.dump(2));
+  if (options.json) fmt::print("{}", util::json_text(array));
   return sound ? kDone : kIncomplete;
 }
 
@@ -86,11 +89,13 @@ int trim(const TrimArguments& arguments) {
   options.progress = [&](double share) { progress.update(static_cast<size_t>(share * 100), ""); };
   Result<store::TrimResult> result = store::trim_trace(*trace, output, options);
   if (!result.ok()) return fail(result.error());
+  if (const std::string newer = store::newer_schema_warning(trace->metadata); !newer.empty())
+    warn({fmt::format("{}: {}", arguments.path, newer)});
   for (const std::string& table : result->left_out)
     warn({fmt::format("{}: virtual table {} is not carried over", output,
                       util::escape_control(table))});
-  fmt::print("{}: {} of {} calls, {} of {} ops\n", output, result->calls_after,
-             result->calls_before, result->ops_after, result->ops_before);
+  say(stdout, fmt::format("{}: {} of {} calls, {} of {} ops", output, result->calls_after,
+                          result->calls_before, result->ops_after, result->ops_before));
   return kDone;
 }
 
@@ -114,11 +119,13 @@ int merge(const MergeArguments& arguments) {
   if (!files.ok()) return fail(files.error());
   for (size_t rank = 0; rank < files->size(); ++rank) {
     const store::MergedFile& f = (*files)[rank];
-    fmt::print("rank {}: {}: {} calls, {} ops, times {:+} ns by {}\n", rank, f.path, f.calls, f.ops,
-               f.shift_ns, f.method);
+    say(stdout, fmt::format("rank {}: {}: {} calls, {} ops, times {:+} ns by {}", rank, f.path,
+                            f.calls, f.ops, f.shift_ns, f.method));
+    if (!f.newer_schema.empty()) warn({fmt::format("{}: {}", f.path, f.newer_schema)});
     for (const std::string& conflict : f.conflicts) warn({fmt::format("{}: {}", f.path, conflict)});
   }
-  fmt::print("{}: {} merged\n", arguments.output, util::count_of(files->size(), "file"));
+  say(stdout,
+      fmt::format("{}: {} merged", arguments.output, util::count_of(files->size(), "file")));
   return kDone;
 }
 

@@ -183,12 +183,12 @@ int run_tune(const TuneOptions& options) {
                           ground->gpu,
                           ""};
   if (findings.baseline != nullptr && findings.baseline->trial.outcome != proof::Outcome::kGood)
-    warn(errorf("%s: the baseline itself is no good: %s", spec.name.c_str(),
-                findings.baseline->trial.reason.c_str()));
+    warn_with_output(errorf("%s: the baseline itself is no good: %s", spec.name.c_str(),
+                            findings.baseline->trial.reason.c_str()));
   if (spec.subject == Subject::kMetric && findings.best != nullptr && !spec.baseline.empty()) {
     const Result<proof::Difference> difference = tune::compare_metric(
         evaluation, spec.baseline, findings.best->values, std::max(spec.runs, kMostPairs));
-    if (!difference.ok()) return fail(difference.error());
+    if (!difference.ok()) return fail_with_output(difference.error());
     findings.measured = *difference;
   }
   if (is_on_machine) findings.clock = tune::clock_note(clocks, tune::read_gpu_clocks());
@@ -197,7 +197,7 @@ int run_tune(const TuneOptions& options) {
       "\n";
   const Status written = write_results(findings, folder, json);
   std::filesystem::remove_all(folder + "/.builds", error);
-  if (!written.ok()) return fail(written.error());
+  if (!written.ok()) return fail_with_output(written.error());
   fmt::print("{}", options.json ? json : tune::findings_text(findings));
   if (!options.json)
     fmt::print("{}: journal.db, best.json, report.html{}\n", util::escape_control(folder),

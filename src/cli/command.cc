@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <limits>
 
 #include "util/terminal.h"
@@ -15,10 +14,10 @@
 namespace wavetap::cli {
 namespace {
 
-void print_line(const char* kind, util::Style style, const std::string& message) {
+void print_line(const char* kind, util::Style style, const std::string& escaped) {
   const std::string prefix =
       util::styled(fmt::format("wavetap: {}:", kind), style, util::wants_colour(STDERR_FILENO));
-  fmt::print(stderr, "{} {}\n", prefix, message);
+  fmt::print(stderr, "{} {}\n", prefix, escaped);
 }
 
 // What a shell can offer, by the name of the value as the help text shows it.
@@ -69,11 +68,27 @@ std::vector<std::string> path_to(const CLI::App& command) {
 
 int fail(const Error& error, int exit_code) {
   std::fflush(stdout);
-  print_line("error", util::Style::kRed, error.message);
+  print_line("error", util::Style::kRed, util::escape_line(error.message));
   return exit_code;
 }
 
-void warn(const Error& warning) { print_line("warning", util::Style::kYellow, warning.message); }
+int fail_with_output(const Error& error) {
+  std::fflush(stdout);
+  print_line("error", util::Style::kRed, util::escape_lines(error.message));
+  return kUsage;
+}
+
+void warn(const Error& warning) {
+  print_line("warning", util::Style::kYellow, util::escape_line(warning.message));
+}
+
+void warn_with_output(const Error& warning) {
+  print_line("warning", util::Style::kYellow, util::escape_lines(warning.message));
+}
+
+void say(std::FILE* out, const std::string& line) {
+  fmt::print(out, "{}\n", util::escape_line(line));
+}
 
 // ---- options -----------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,9 +30,15 @@ struct Invocation {
   int exit_code = kDone;
 };
 
-// Prints `wavetap: error: …` and returns kUsage, so that a command can `return fail(error)`.
+// Prints `wavetap: error: …` and returns kUsage, so that a command can `return fail(error)`. It is one
+// line: control characters, which only names hold, are escaped.
 int fail(const Error& error, int exit_code = kUsage);
 void warn(const Error& warning);
+// For a message that ends in what another program printed, such as a compiler: lines stay lines.
+int fail_with_output(const Error& error);
+void warn_with_output(const Error& warning);
+// Prints a line that holds names of files or programs, escaped in the same way.
+void say(std::FILE* out, const std::string& line);
 
 // An option, a flag or an argument of a command. Each function returns the same object.
 class Option {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/command.h"
 #include "cli/gpu_start.h"
 #include "format/probe_ring.h"
 #include "util/file.h"
@@ -86,18 +87,18 @@ Result<inspect::PassProbeOptions> prepare_pass(RunOptions& run,
 }
 
 void print_pass_outcome(const inspect::PassOutcome& outcome) {
-  for (const std::string& problem : outcome.problems) fmt::print(stderr, "probe: {}\n", problem);
+  for (const std::string& problem : outcome.problems) say(stderr, "probe: " + problem);
   for (const auto& [kernel, why] : outcome.refused)
-    fmt::print(stderr, "probe: {}: ran as it is: {}\n", kernel, why);
+    say(stderr, fmt::format("probe: {}: ran as it is: {}", kernel, why));
   if (!outcome.plain.empty()) {
     std::vector<std::string> names;
     for (const auto& [kernel, processes] : outcome.plain) names.push_back(kernel);
-    fmt::print(stderr, "probe: not compiled with wavetap-hipcc, and ran unseen: {}\n",
-               util::join(names, ", "));
+    say(stderr,
+        "probe: not compiled with wavetap-hipcc, and ran unseen: " + util::join(names, ", "));
   }
   for (const auto& [kernel, reasons] : outcome.unseen)
     for (const std::string& reason : reasons)
-      fmt::print(stderr, "probe: {}: not seen: {}\n", kernel, reason);
+      say(stderr, fmt::format("probe: {}: not seen: {}", kernel, reason));
   if (outcome.records != 0)
     fmt::print(stderr, "probe: {}, {:.1f} bytes each; {} lost because the ring was full\n",
                util::count_of(outcome.records, "record"),

@@ -265,7 +265,7 @@ std::string sanitize_text(const SanitizeReport& report, uint64_t max) {
     text += report.skipped == 0
                 ? "sanitize: the program dispatched no kernel; nothing was checked\n"
                 : "sanitize: no kernel matched; nothing was checked\n";
-  return text + reservations(report);
+  return util::escape_lines(text + reservations(report));
 }
 
 }  // namespace wavetap::cli

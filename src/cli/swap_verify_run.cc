@@ -82,10 +82,9 @@ int run_and_verify(const RunOptions& options, const SwapVerifyRun& verify,
   std::sort(compared.captures.begin(), compared.captures.end());
   const SwapVerification made = verify_swaps(compared);
   if (made.text.empty())
-    fmt::print(stderr,
-               "wavetap: swap: no launch of a kernel that {} replaces was seen; see wavetap "
-               "swap check\n",
-               options.swap.source);
+    say(stderr, fmt::format("wavetap: swap: no launch of a kernel that {} replaces was seen; see "
+                            "wavetap swap check",
+                            options.swap.source));
   else fmt::print(stderr, "{}", made.text);
   if (!verify.json.empty())
     if (const Status written = util::write_file(verify.json, made.json); !written.ok())

@@ -13,16 +13,19 @@
 #include "analysis/callstack_tree.h"
 #include "analysis/flame_tree.h"
 #include "export/formats.h"
+#include "util/text.h"
 
 namespace wavetap::exporter {
 namespace {
 
 constexpr size_t kDeepestFrame = 512;
 
-// Frames are separated by ';' and lines by '\n', so neither may occur in a name.
+// Frames are separated by ';' and lines by '\n', so neither may occur in a name; and a strict reader
+// takes UTF-8 alone.
 std::string frame_name(std::string_view name, bool is_kernel) {
   std::string out = is_kernel ? "[gpu] " : "";
-  for (const char c : name) out += c == ';' ? ',' : static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  for (const char c : util::valid_utf8(name))
+    out += c == ';' ? ',' : static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
   return name.empty() ? out + "?" : out;
 }
 

@@ -342,6 +342,12 @@ TEST(Folded, NestsAndMarksGpuTime) {
             "thread 1;outer 80\nthread 1;outer;a,b 20\nthread 1;outer;a,b;[gpu] k 25\n");
 }
 
+TEST(Folded, NamesThatAreNotUtf8AreWrittenAsUtf8) {
+  store::Trace trace;
+  add_call(trace, 0, 100, "k\xed\xa0\x80");
+  EXPECT_EQ(exported(trace, "folded"), "thread 1;k\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd 100\n");
+}
+
 TEST(Jsonl, OneObjectPerRowInTimeOrder) {
   store::Trace trace;
   add_call(trace, 10, 30, "hipLaunchKernel");

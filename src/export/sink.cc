@@ -103,7 +103,7 @@ void Sink::json_string(std::string_view text) {
       write(text.substr(i, length));
       i += length;
     } else {
-      write("\xef\xbf\xbd");
+      write(util::kReplacementCharacter);
       ++i;
     }
   }

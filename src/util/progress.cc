@@ -16,7 +16,7 @@ constexpr int64_t kBetweenNs = 100'000'000;
 }  // namespace
 
 Progress::Progress(std::string what, size_t total)
-    : what_(std::move(what)),
+    : what_(escape_line(what)),
       total_(total),
       enabled_(isatty(STDERR_FILENO) != 0),
       started_ns_(now().value) {}

@@ -25,6 +25,26 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// What escape_control() does, but for the characters of `kept`.
+std::string escape(std::string_view text, std::string_view kept) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    const auto byte = static_cast<unsigned char>(text[0]);
+    const bool is_c1 = length == 2 && byte == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
+    if (kept.find(text[0]) != std::string_view::npos) out += text[0];
+    else if (byte == '\n') out += "\\n";
+    else if (byte == '\t') out += "\\t";
+    else if (byte == '\\') out += "\\\\";
+    else if (is_c1) out += fmt::format("\\xc2\\x{:02x}", static_cast<unsigned char>(text[1]));
+    else if (length == 0 || byte < 0x20 || byte == 0x7f) out += fmt::format("\\x{:02x}", byte);
+    else out += text.substr(0, length);
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return out;
+}
+
 }  // namespace
 
 size_t utf8_length(std::string_view text) {
@@ -60,21 +80,20 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
   return fmt::format("{}", fmt::join(parts.begin(), parts.end(), separator));
 }
 
-std::string escape_control(std::string_view text) {
+std::string valid_utf8(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
     const size_t length = utf8_length(text);
-    const auto byte = static_cast<unsigned char>(text[0]);
-    if (byte == '\n') out += "\\n";
-    else if (byte == '\t') out += "\\t";
-    else if (byte == '\\') out += "\\\\";
-    else if (length == 0 || byte < 0x20 || byte == 0x7f) out += fmt::format("\\x{:02x}", byte);
-    else out += text.substr(0, length);
+    out += length == 0 ? kReplacementCharacter : text.substr(0, length);
     text.remove_prefix(std::max<size_t>(length, 1));
   }
   return out;
 }
+
+std::string escape_control(std::string_view text) { return escape(text, ""); }
+std::string escape_line(std::string_view text) { return escape(text, "\\"); }
+std::string escape_lines(std::string_view text) { return escape(text, "\\\n\t"); }
 
 std::string human_bytes(uint64_t bytes) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};

@@ -16,9 +16,19 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 // Bytes of the UTF-8 sequence that starts `text`, which is not empty; 0 when there is no valid one.
 size_t utf8_length(std::string_view text);
 
+// What stands for bytes that are no text.
+inline constexpr std::string_view kReplacementCharacter = "\xef\xbf\xbd";
+// The text with U+FFFD for every byte that is not part of a valid UTF-8 sequence.
+std::string valid_utf8(std::string_view text);
+
 // Control characters, backslash and bytes outside ASCII as \n, \t, \\ or \xNN, so that a name taken
-// from a file cannot move the cursor of the terminal it is printed on. Valid UTF-8 is kept.
+// from a file cannot move the cursor of the terminal it is printed on. Valid UTF-8 is kept, but for
+// the control characters U+0080 to U+009F.
 std::string escape_control(std::string_view text);
+// The same for a line in which names may be escaped already: a backslash stays as it is.
+std::string escape_line(std::string_view text);
+// The same for several lines: newlines and tabs stay, too.
+std::string escape_lines(std::string_view text);
 
 // 1536 -> "1.5 KiB", 17163091968 -> "16.0 GiB"; whole numbers below 1 KiB.
 std::string human_bytes(uint64_t bytes);

@@ -16,7 +16,25 @@ TEST(Text, EscapesWhatWouldMoveTheCursorAndKeepsUtf8) {
   EXPECT_EQ(escape_control("a\x1b[2Jb\n"), "a\\x1b[2Jb\\n");
   EXPECT_EQ(escape_control("grün"), "grün");
   EXPECT_EQ(escape_control("\xff"), "\\xff");
+  EXPECT_EQ(escape_control("\xc2\x9bm\xc2\xa0"), "\\xc2\\x9bm\xc2\xa0") << "C1 steers, too";
   EXPECT_EQ(escape_control("\xe2\x82"), "\\xe2\\x82") << "a cut sequence is bytes, not a character";
+}
+
+TEST(Text, EscapesALineOnceThoughNamesInItAreEscapedAlready) {
+  const std::string line = escape_line(escape_control("a\x1b\n") + ": \x1b\n\xff");
+  EXPECT_EQ(line, "a\\x1b\\n: \\x1b\\n\\xff");
+  EXPECT_EQ(escape_line(line), line);
+}
+
+TEST(Text, EscapesLinesSoThatTheyStayLines) {
+  EXPECT_EQ(escape_lines("a:\n\tb\\ \x1b\r\n"), "a:\n\tb\\ \\x1b\\x0d\n");
+}
+
+TEST(Text, WhatIsNotUtf8BecomesTheReplacementCharacter) {
+  EXPECT_EQ(valid_utf8("gr\xc3\xbcn \xf0\x9f\x98\x80"), "gr\xc3\xbcn \xf0\x9f\x98\x80");
+  EXPECT_EQ(valid_utf8("k\xed\xa0\x80"), "k\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd") << "a surrogate";
+  EXPECT_EQ(valid_utf8("\xe2\x82"), "\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_EQ(valid_utf8(""), "");
 }
 
 TEST(Text, TakesNothingForUtf8ThatAReaderWouldRefuse) {
