@@ -100,15 +100,16 @@ int exchange_lane(int lane, uint32_t byte_address) {
 // vdst[i] = data0[(vaddr[i] + offset) / 4]
 template <int kGroup, int L>
 void ds_bpermute_b32(Wave& wave, const Inst& inst) {
-  const Row<L> from = read_row<L>(wave, inst.src[0]);
+  Row<L> from = read_row<L>(wave, inst.src[0]);
   const uint32_t* address = wave.vrow(inst.vaddr.index);
-  const uint64_t mask = wave.exec();
-  Row<L> to{};
-  for_each_lane(mask, [&](int lane) {
-    const int source =
-        exchange_lane<kGroup, L>(lane, address[lane] + static_cast<uint32_t>(inst.offset));
-    to[lane] = (mask >> source & 1) != 0 ? from[source] : 0;
-  });
+  if (wave.exec() != wave.full_exec())
+    for (int lane = 0; lane < L; ++lane)
+      if ((wave.exec() >> lane & 1) == 0) from[lane] = 0;
+  // Lanes that are off are computed as well: that costs less than to find the others.
+  Row<L> to;
+  for (int lane = 0; lane < L; ++lane)
+    to[lane] =
+        from[exchange_lane<kGroup, L>(lane, address[lane] + static_cast<uint32_t>(inst.offset))];
   write_row<L>(wave, inst.dst, to);
 }
 

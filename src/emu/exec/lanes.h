@@ -333,11 +333,13 @@ template <class Tag>
 inline constexpr bool kIsJoined = Tag::kType.bits == 64 && Tag::kType.pack == Pack::kNone;
 
 // An operation that is costly only because of rare operands may have a quick form besides its full
-// one: the static function F::quick, of the same operands. It is for results of 32 bits that are
-// not NaN, rounded to nearest.
+// one: the static function F::quick, of the same operands. It is for results of 32 bits, rounded to
+// nearest. Where the NaN rule holds, a NaN is a doubt, unless F::kQuickMakesNans says that results
+// are looked at.
 struct QuickResult {
   uint32_t bits;
-  uint32_t doubt;  // not zero: `bits` may be wrong
+  uint32_t doubt;     // not zero: `bits` may be wrong
+  uint32_t mask = 0;  // of operations with a mask result: 0 or 1
 };
 template <class F, class... Values>
 concept HasQuick = requires(Values... values) {
@@ -346,16 +348,23 @@ concept HasQuick = requires(Values... values) {
 // Or of the whole block, where the host has instructions for it: F::quick_block(block, result)
 // fills in the results and returns not zero when they may be wrong.
 template <class F>
+concept MakesNansQuickly = requires {
+  requires F::kQuickMakesNans;
+};
+template <class F>
 concept HasQuickBlock = requires(const Block& block, uint32_t* result) {
   F::quick_block(block, result);
 };
 
-// False, and nothing done, when a lane is in doubt: the full form has to do the block.
+// False, and nothing done, when a lane is in doubt: the full form has to do the block. `nans` gets not
+// zero where a result is NaN.
 template <class F, class... S, size_t... K>
-[[gnu::always_inline]] inline bool run_quick_block(const Block& block, std::index_sequence<K...>) {
+[[gnu::always_inline]] inline bool run_quick_block(const Block& block, uint32_t& mask_out,
+                                                   uint32_t& nans, std::index_sequence<K...>) {
   // Operands may be in the result's row, and are needed again after doubt.
   uint32_t result[kBlockLanes];
   uint32_t doubt = 0;
+  uint32_t mask = 0;
   if constexpr (HasQuickBlock<F>) {
     doubt = F::quick_block(block, result);
   } else {
@@ -364,9 +373,13 @@ template <class F, class... S, size_t... K>
       const QuickResult lane = F::quick(S::load(block, K, i)...);
       result[i] = lane.bits;
       doubt |= lane.doubt;
+      mask |= kLaneBits.bit[i] & (0u - lane.mask);
     }
   }
   if (doubt != 0) return false;
+  mask_out = mask;
+  if constexpr (MakesNansQuickly<F>)
+    for (size_t i = 0; i < kBlockLanes; ++i) nans |= is_nan_bits32(result[i]) ? 1 : 0;
   for (size_t i = 0; i < kBlockLanes; ++i) block.put_lo(i, result[i]);
   return true;
 }
@@ -376,7 +389,9 @@ template <NanRule kRule, class F, class D, class... S, size_t... K>
                                                  std::index_sequence<K...> places) {
   if constexpr (HasQuickBlock<F> || HasQuick<F, decltype(S::load(block, K, 0))...>) {
     static_assert(D::kType.bits == 32);
-    if (block.row.round == 0 && run_quick_block<F, S...>(block, places)) return 0;
+    uint32_t quick_nans = 0;
+    if (block.row.round == 0 && run_quick_block<F, S...>(block, mask_out, quick_nans, places))
+      return quick_nans;
   }
   constexpr bool kJoins = (kIsJoined<S> || ...);
   [[maybe_unused]] Pairs wide[kJoins ? sizeof...(S) : 1];

@@ -136,14 +136,14 @@ Float div_fixup(Float quotient, Float denominator, Float numerator) {
   return with_sign(std::fabs(quotient));
 }
 
-// --- The f32 steps with quick forms (lanes.h): of ordinary numbers, where nothing is to be scaled and
-// --- no special case set right.
+// --- The f32 steps with quick forms (lanes.h), for when nothing is to be scaled. Zeros and infinite
+// --- denominators are among that: kernels that scale rows by their largest value divide by it, and by what
+// --- came of that, in rows of padding as well.
 
 struct DivScale {
   Carried<float> operator()(float value, float denominator, float numerator) const {
     return div_scale(value, denominator, numerator);
   }
-  // The mask result of a block without doubt is 0.
   static QuickResult quick(float value, float denominator, float numerator) {
     using Type = Format<float>;
     const uint32_t d = bits_of(denominator) >> Type::kMantissaBits & Type::kExponentMask;
@@ -153,7 +153,12 @@ struct DivScale {
     const bool plain_n = n - (Type::kTiny + 1) <= 253 - Type::kTiny;
     // The quotient is above 2^(n - d - 1), hence normal, and far below the largest.
     const bool plain_quotient = n - d + 125 < 125 + Type::kNearMax;
-    return {bits_of(value), (plain_d & plain_n & plain_quotient) ? 0u : 1u};
+    const bool has_zero = (bits_of(denominator) << 1 == 0) | (bits_of(numerator) << 1 == 0);
+    // Scaling down leaves it infinite.
+    const bool is_by_infinity = (bits_of(denominator) << 1 == 0xff000000u) & (n < 255) & !has_zero;
+    return {has_zero ? kDefaultNanF32 : bits_of(value),
+            ((plain_d & plain_n & plain_quotient) | has_zero | is_by_infinity) ? 0u : 1u,
+            is_by_infinity ? 1u : 0u};
   }
 };
 
@@ -161,9 +166,11 @@ struct DivFmas {
   float operator()(float a, float b, float c, uint32_t scaled) const {
     return div_fmas(a, b, c, scaled);
   }
+  static constexpr bool kQuickMakesNans = true;
   static QuickResult quick(float a, float b, float c, uint32_t scaled) {
     const float result = std::fma(a, b, c);
-    return {bits_of(result), scaled | (result != result ? 1u : 0)};
+    // Scaled or not, a NaN is one.
+    return {bits_of(result), scaled & (result == result ? 1u : 0u)};
   }
 };
 
@@ -173,15 +180,19 @@ struct DivFixup {
   }
   static QuickResult quick(float quotient, float denominator, float numerator) {
     using Type = Format<float>;
+    constexpr uint32_t kInfinity = 0x7f800000u;
     const uint32_t q = bits_of(quotient) & 0x7fffffffu;
-    const uint32_t d = bits_of(denominator), n = bits_of(numerator);
-    // Neither zero, infinite nor NaN.
-    const bool plain_d = (d & 0x7fffffffu) - 1 < 0x7f7fffffu;
-    const bool plain_n = (n & 0x7fffffffu) - 1 < 0x7f7fffffu;
-    const auto apart = static_cast<int32_t>((n >> Type::kMantissaBits & Type::kExponentMask) -
-                                            (d >> Type::kMantissaBits & Type::kExponentMask));
-    const bool plain_quotient = (apart >= Type::kUnderflow) & (q <= 0x7f800000u);
-    return {q | ((n ^ d) & 0x80000000u), (plain_d & plain_n & plain_quotient) ? 0u : 1u};
+    const uint32_t d = bits_of(denominator) & 0x7fffffffu;
+    const uint32_t n = bits_of(numerator) & 0x7fffffffu;
+    const uint32_t sign = (bits_of(numerator) ^ bits_of(denominator)) & 0x80000000u;
+    const auto apart =
+        static_cast<int32_t>((n >> Type::kMantissaBits) - (d >> Type::kMantissaBits));
+    uint32_t magnitude = q <= kInfinity ? q : kInfinity;
+    magnitude = ((apart < Type::kUnderflow) | (d == kInfinity) | (n == 0)) ? 0 : magnitude;
+    magnitude = ((d == 0) | (n == kInfinity)) ? kInfinity : magnitude;
+    const bool is_invalid = ((d == 0) & (n == 0)) | ((d == kInfinity) & (n == kInfinity));
+    return {is_invalid ? Type::kInvalid : sign | magnitude,
+            ((d > kInfinity) | (n > kInfinity)) ? 1u : 0u};
   }
 };
 

@@ -65,6 +65,40 @@ TEST(VopDivision, SinglePrecisionQuotientsAreCorrectlyRounded) {
   }
 }
 
+// Blocks of lanes without doubt take the quick forms; one lane in doubt is enough for the full ones.
+TEST(VopDivision, QuickAndFullStepsAgree) {
+  constexpr int kBlock = 32;
+  constexpr uint32_t kLarge = 0x7f000000, kSignallingNan = 0x7f800001;
+  TestMachine machine(on(kGfx90a));
+  std::mt19937_64 random(4);
+  const uint32_t special[] = {0, 0x80000000, 0x7f800000, 0xff800000, 1, 0x80000001, 0x00800000};
+  const auto operand = [&](bool may_be_special) -> uint32_t {
+    if (may_be_special && random() % 2 == 0) return special[random() % std::size(special)];
+    return (random() & 0x807fffff) | (110 + random() % 30) << 23;
+  };
+  for (int round = 0; round < 2000; ++round) {
+    uint32_t operands[2][64];
+    for (auto& row : operands)
+      for (uint32_t& value : row) value = operand(round % 4 != 0);
+    std::vector<uint32_t> seen[2];
+    for (const bool doubt : {false, true}) {
+      for (int lane = 0; lane < 64; ++lane) {
+        const bool is_last = lane % kBlock == kBlock - 1;
+        const uint32_t denominator = lane < kBlock ? 1 : kSignallingNan;
+        machine.set_v(0, lane, is_last ? (doubt ? kLarge : 0x40400000) : operands[0][lane]);
+        machine.set_v(1, lane, is_last ? (doubt ? denominator : 0x40000000) : operands[1][lane]);
+      }
+      ASSERT_TRUE(machine.run(kDivideF32));
+      for (uint32_t reg = 2; reg <= 8; ++reg)
+        for (int lane = 0; lane < 64; ++lane)
+          if (lane % kBlock != kBlock - 1) seen[doubt].push_back(machine.v(reg, lane));
+      for (const uint32_t at : {0u, 1u, uint32_t{isa::slot::kVccLo}, uint32_t{isa::slot::kVccHi}})
+        seen[doubt].push_back(machine.s(at) & 0x7fffffffu);
+    }
+    ASSERT_EQ(seen[0], seen[1]) << "round " << round;
+  }
+}
+
 constexpr const char* kDivideF64 =
     "v_div_scale_f64 v[4:5], s[0:1], v[2:3], v[2:3], v[0:1]\n"
     "v_rcp_f64 v[8:9], v[4:5]\n"
