@@ -44,9 +44,24 @@ struct Taken {
   }
 };
 
-// --- Division: ordinary numbers, where nothing is to be scaled and no special case set right; all
-// --- else is the handlers'. emu/exec/vop_div.cc has the limits.
+// --- Division: ordinary numbers, where nothing is to be scaled and no special case set right. Careful strips
+// --- of singles have zeros and infinities as well; all else is the handlers'. emu/exec/vop_div.cc has the limits.
 
+// What div_scale makes of a zero, and of an infinite denominator.
+struct UnscaledParts {
+  Value* has_zero;
+  Value* by_infinity;
+};
+inline UnscaledParts find_unscaled(L& l, const Taken<kSingle>& taken, S s) {
+  const auto is = [&](Value* number, uint64_t what) {
+    return l.ir.CreateICmpEQ(taken.magnitude(taken.bits(number)), taken.constant(what));
+  };
+  Value* has_zero = l.ir.CreateOr(is(s[1], 0), is(s[2], 0));
+  Value* is_below =
+      l.ir.CreateICmpULT(taken.magnitude(taken.bits(s[2])), taken.constant(taken.kInfinity));
+  Value* by_infinity = l.ir.CreateAnd(is(s[1], taken.kInfinity), is_below);
+  return {has_zero, l.ir.CreateAnd(by_infinity, l.ir.CreateNot(has_zero))};
+}
 template <const Format& kFormat>
 Value* div_scale(L& l, S s) {
   const Taken<kFormat> taken{l};
@@ -58,16 +73,58 @@ Value* div_scale(L& l, S s) {
                                 taken.is_within(n, kWide ? 54 : 24, kLast - 1));
   Value* apart = l.ir.CreateSub(n, d);
   plain = l.ir.CreateAnd(plain, taken.is_within(apart, kWide ? -1021 : -125, kWide ? 767 : 95));
-  l.doubts.push_back(l.ir.CreateNot(plain));
   l.mask = llvm::Constant::getNullValue(l.vector_of(l.ir.getInt1Ty()));
-  return s[0];
+  Value* result = s[0];
+  if constexpr (!kWide)
+    if (l.is_careful) {
+      const UnscaledParts unscaled = find_unscaled(l, taken, s);
+      plain = l.ir.CreateOr(plain, l.ir.CreateOr(unscaled.has_zero, unscaled.by_infinity));
+      l.mask = unscaled.by_infinity;
+      constexpr uint64_t kNan = Taken<kFormat>::kInfinity | Taken<kFormat>::kLeastNormal >> 1;
+      result = taken.number(
+          l.ir.CreateSelect(unscaled.has_zero, taken.constant(kNan), taken.bits(result)));
+    }
+  l.doubts.push_back(l.ir.CreateNot(plain));
+  return result;
 }
 inline Value* div_fmas(L& l, S s) {
-  l.doubts.push_back(s[3]);
-  return fma(l, s);
+  Value* result = fma(l, s);
+  // Scaled or not, a NaN is one.
+  Value* is_number = l.is_careful ? l.ir.CreateFCmpORD(result, result) : nullptr;
+  l.doubts.push_back(is_number == nullptr ? s[3] : l.ir.CreateAnd(s[3], is_number));
+  return result;
+}
+// All but NaNs.
+inline Value* div_fixup_careful(L& l, S s) {
+  const Taken<kSingle> taken{l};
+  Value* infinity = taken.constant(taken.kInfinity);
+  Value* zero = taken.constant(0);
+  Value* q = taken.magnitude(taken.bits(s[0]));
+  Value* d = taken.magnitude(taken.bits(s[1]));
+  Value* n = taken.magnitude(taken.bits(s[2]));
+  const auto both = [&](Value* what) {
+    return l.ir.CreateAnd(l.ir.CreateICmpEQ(d, what), l.ir.CreateICmpEQ(n, what));
+  };
+  const auto either = [&](Value* of_d, Value* of_n) {
+    return l.ir.CreateOr(l.ir.CreateICmpEQ(d, of_d), l.ir.CreateICmpEQ(n, of_n));
+  };
+  Value* apart = l.ir.CreateSub(taken.field(n), taken.field(d));
+  Value* underflows = l.ir.CreateICmpSLT(apart, taken.constant(static_cast<uint64_t>(-150)));
+  Value* made = l.ir.CreateSelect(l.ir.CreateICmpULE(q, infinity), q, infinity);
+  made = l.ir.CreateSelect(l.ir.CreateOr(underflows, either(infinity, zero)), zero, made);
+  made = l.ir.CreateSelect(either(zero, infinity), infinity, made);
+  Value* sign = l.ir.CreateAnd(l.ir.CreateXor(taken.bits(s[1]), taken.bits(s[2])),
+                               taken.constant(taken.kSign));
+  constexpr uint64_t kInvalid =
+      Taken<kSingle>::kSign | Taken<kSingle>::kInfinity | Taken<kSingle>::kLeastNormal >> 1;
+  l.doubts.push_back(
+      l.ir.CreateOr(l.ir.CreateICmpUGT(d, infinity), l.ir.CreateICmpUGT(n, infinity)));
+  return taken.number(l.ir.CreateSelect(l.ir.CreateOr(both(zero), both(infinity)),
+                                        taken.constant(kInvalid), l.ir.CreateOr(made, sign)));
 }
 template <const Format& kFormat>
 Value* div_fixup(L& l, S s) {
+  if (kFormat.bits == 32 && l.is_careful) return div_fixup_careful(l, s);
   const Taken<kFormat> taken{l};
   Value* q = taken.magnitude(taken.bits(s[0]));
   Value* d = taken.bits(s[1]);

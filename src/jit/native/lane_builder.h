@@ -4,7 +4,9 @@
 // suits the code around it. Floating-point operations are the host's own. They agree with the
 // engine's rules bit for bit except for NaNs, whose payloads hosts choose differently: a value in
 // which a NaN could matter is put on `numbers`, and a strip where one of them is NaN is done by the
-// handlers instead. The same happens where an operation itself has doubts.
+// handlers instead. The same happens where an operation itself has doubts. Before handlers have to, a
+// strip is done once more carefully: operations then make NaNs, and what comes of zeros and infinities,
+// themselves where they know how.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +20,8 @@ namespace wavetap::jit {
 struct LaneBuilder {
   llvm::IRBuilder<>& ir;
   unsigned lanes;
-  bool has_half_fma = false;               // the host has one of halves
+  bool has_half_fma = false;  // the host has one of halves
+  bool is_careful = false;
   llvm::Value* mask = nullptr;             // the operation's mask result, when it has one
   llvm::Value* first_lane = nullptr;       // i32: number of the strip's first lane
   std::vector<llvm::Value*> numbers = {};  // must not be NaN in any active lane

@@ -87,7 +87,24 @@ class Search {
   std::set<std::pair<Value*, unsigned>> reached_;
 };
 
+constexpr uint32_t kDefaultNan = 0x7fc00000;
+constexpr uint32_t kQuietBit = 0x00400000;
+
 }  // namespace
+
+Value* follow_nan_rule(LaneBuilder& lanes, const VectorOp& op, Value* const* sources,
+                       Value* result) {
+  llvm::IRBuilder<>& ir = lanes.ir;
+  Value* given = lanes.splat(kDefaultNan);
+  for (size_t k = VectorOp::kMaxSources; k-- > 0;) {
+    if (op.source[k] != Type::kF32 && op.source[k] != Type::kOldF32) continue;
+    Value* quieted = ir.CreateOr(ir.CreateBitCast(sources[k], lanes.u32()), lanes.splat(kQuietBit));
+    given = ir.CreateSelect(ir.CreateFCmpUNO(sources[k], sources[k]), quieted, given);
+  }
+  Value* bits = ir.CreateBitCast(result, lanes.u32());
+  return ir.CreateBitCast(ir.CreateSelect(ir.CreateFCmpUNO(result, result), given, bits),
+                          lanes.f32());
+}
 
 void leave_out_implied(std::vector<Value*>& numbers, unsigned lanes) {
   if (numbers.size() < 2) return;

@@ -60,7 +60,8 @@ void SegmentEmitter::emit(int32_t begin, int32_t end) {
   move_loads();
   find_last_writes();
   is_full_ = ir_.CreateICmpEQ(exec_, ir_.getInt64(all_lanes()));
-  if (may_redo) begin_redo();
+  if (may_redo) redo_ = begin_continuation("redo");
+  if (has_careful_strips()) careful_ = begin_continuation("careful");
   emit_check(end, has_memory);
   emit_versions();
   if (may_redo) emit_join(begin, end);
@@ -187,8 +188,9 @@ std::map<uint32_t, Value*> SegmentEmitter::emit_version() {
   return masks;
 }
 
-std::map<uint32_t, Value*> SegmentEmitter::emit_strips() {
+std::map<uint32_t, Value*> SegmentEmitter::emit_strips(const Continuation* from) {
   const unsigned lanes = lanes_.lanes;
+  narrowest_ = std::min(narrowest_, lanes);
   BasicBlock* before = ir_.GetInsertBlock();
   BasicBlock* strip = new_block("strip");
   BasicBlock* work = new_block("work");
@@ -198,10 +200,11 @@ std::map<uint32_t, Value*> SegmentEmitter::emit_strips() {
 
   ir_.SetInsertPoint(strip);
   llvm::PHINode* lane = ir_.CreatePHI(ir_.getInt32Ty(), 2);
-  lane->addIncoming(ir_.getInt32(0), before);
+  lane->addIncoming(from == nullptr ? static_cast<Value*>(ir_.getInt32(0)) : from->lane, before);
   for (auto& [at, bits] : done_mask_) {
     bits = ir_.CreatePHI(ir_.getInt64Ty(), 2);
-    bits->addIncoming(ir_.getInt64(0), before);
+    bits->addIncoming(from == nullptr ? static_cast<Value*>(ir_.getInt64(0)) : from->masks.at(at),
+                      before);
   }
   lane_ = lanes_.first_lane = lane;
   if (for_all_) {
@@ -317,7 +320,10 @@ SegmentEmitter::Result SegmentEmitter::emit_operation(const Operation& operation
     if (operation.op->source[k] != Type::kNone) sources[k] = source(operation, k);
   lanes_.mask = nullptr;
   Value* value = operation.op->build(lanes_, sources);
-  return {&operation, value, lanes_.mask};
+  const bool by_rule =
+      lanes_.is_careful && operation.op->follows_nan_rule && !operation.inst->clamp;
+  if (by_rule) value = follow_nan_rule(lanes_, *operation.op, sources, value);
+  return {&operation, value, lanes_.mask, by_rule};
 }
 
 // --- Results.
@@ -381,8 +387,8 @@ void SegmentEmitter::emit_stores(BasicBlock* done) {
     ir_.SetInsertPoint(look);
     Value* is_doubted = ir_.CreateICmpNE(mask_bits(ir_.CreateNot(are_right(nullptr))),
                                          llvm::Constant::getNullValue(active_->getType()));
-    redo_from(lane_, done_mask_);
-    emit_usually(ir_, is_doubted, redo_, store);
+    go_on_from(after_doubt(), lane_, done_mask_);
+    emit_usually(ir_, is_doubted, after_doubt().block, store);
   }
   ir_.SetInsertPoint(store);
   if (stores_ != nullptr) emit_stored();

@@ -8,11 +8,11 @@
 // that the segment makes, and a vector operation takes the value a scalar has at its place. So are fences,
 // which nothing in memory is done before.
 //
-// Doubt. Where a NaN turns up among results (lane_builder.h), the strip is not stored; the handlers
-// of the whole segment do it and those after it, with EXEC cut down to their lanes. The lanes that
-// were done before are not touched by that, but for their bits of masks, which are put back. The same
-// happens, from the first strip on, where addresses are not such that strips can do with them
-// (memory_emitter.h).
+// Doubt. Where a NaN turns up among results (lane_builder.h), the strip is not stored. It and those after
+// it are done carefully, by strips that know which NaN a result of singles is. Where they are in doubt, too,
+// or there are none, the handlers of the whole segment do the rest, with EXEC cut down to its lanes. The
+// lanes that were done before are not touched by that, but for their bits of masks, which are put back.
+// Handlers do all strips where addresses are not such that strips can do with them (memory_emitter.h).
 //
 // Versions. There are strips for any lanes, and others for when all lanes are on and addresses have the
 // steps they mostly have. Those decide nothing on the way, and what handlers would not read before they
@@ -79,6 +79,15 @@ class SegmentEmitter {
     const Operation* operation;
     llvm::Value* value;
     llvm::Value* mask;
+    bool has_right_nans = false;
+  };
+  // Where somebody goes on with a segment: from a lane on, with the masks of lanes before it.
+  struct Continuation {
+    llvm::BasicBlock* block = nullptr;
+    llvm::PHINode* lane = nullptr;
+    std::map<uint32_t, llvm::PHINode*> masks = {};
+
+    bool is_reached() const { return block != nullptr && lane->getNumIncomingValues() != 0; }
   };
 
   void capture(int32_t begin, int32_t end);
@@ -96,7 +105,9 @@ class SegmentEmitter {
   llvm::Value* emit_address_check(FactSlots::Reader& reader);
   void emit_versions();
   std::map<uint32_t, llvm::Value*> emit_version();
-  std::map<uint32_t, llvm::Value*> emit_strips();
+  std::map<uint32_t, llvm::Value*> emit_strips(const Continuation* from = nullptr);
+  bool has_careful_strips() const;
+  std::map<uint32_t, llvm::Value*> emit_careful_strips();
   // Versions for all lanes: segment_versions.cc.
   bool has_own_strips_for_all() const;
   unsigned choose_lanes_for_all() const;
@@ -124,8 +135,13 @@ class SegmentEmitter {
   void store_rows(llvm::Value* active);
   void emit_join(int32_t begin, int32_t end);
   llvm::BasicBlock* emit_redo(int32_t begin, int32_t end);
-  void begin_redo();
-  void redo_from(llvm::Value* lane, const std::map<uint32_t, llvm::PHINode*>& masks);
+  Continuation begin_continuation(const char* name);
+  void go_on_from(Continuation& there, llvm::Value* lane,
+                  const std::map<uint32_t, llvm::PHINode*>& masks);
+  // Of a strip that turned out not to be right.
+  Continuation& after_doubt() {
+    return careful_.block == nullptr || lanes_.is_careful ? redo_ : careful_;
+  }
   llvm::Value* emit_redo_loop(int32_t begin, int32_t end, llvm::BasicBlock* after,
                               llvm::BasicBlock* stopped);
   llvm::Value* mask_bits(llvm::Value* mask);
@@ -183,10 +199,9 @@ class SegmentEmitter {
   llvm::Value* stored_at_ = nullptr;   // its addresses
   llvm::Value* largest_[2] = {};       // of numbers: NaN where one of them is
   llvm::Value* wrong_ = nullptr;       // other doubts
-  // Where handlers take over, from a lane on, with the masks of lanes before it.
-  llvm::BasicBlock* redo_ = nullptr;
-  llvm::PHINode* redo_lane_ = nullptr;
-  std::map<uint32_t, llvm::PHINode*> redo_mask_;
+  Continuation careful_;               // by careful strips; without a block: there are none
+  Continuation redo_;                  // by handlers
+  unsigned narrowest_ = ~0u;           // lanes of a strip of any version
 };
 
 }  // namespace wavetap::jit

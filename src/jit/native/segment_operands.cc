@@ -323,7 +323,7 @@ void SegmentEmitter::write(const Result& result) {
   }
   if (op.result == Type::kNone) return;
   Value* value = result.value;
-  Value* number = op.propagates_nan ? value : nullptr;
+  Value* number = op.propagates_nan && !result.has_right_nans ? value : nullptr;
   if (inst.clamp) {
     if (number != nullptr && op.result == Type::kF32x2)
       for (const bool high : {false, true}) lanes_.numbers.push_back(lanes_.part_of(value, high));

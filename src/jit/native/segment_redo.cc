@@ -1,4 +1,5 @@
-// Handlers take over a segment from the strip at `redo_lane_` on: segment_emitter.h says when.
+// Careful strips, then handlers, take over a segment: segment_emitter.h says when.
+#include <algorithm>
 #include <cstddef>
 #include <set>
 
@@ -55,39 +56,69 @@ void SegmentEmitter::emit_check(int32_t end, bool has_memory) {
   if (!has_memory) return;
   memory_.expect(reader, facts_, is_in_loop(end));
   BasicBlock* good = new_block("addresses");
-  redo_from(ir_.getInt32(0), {});
-  emit_usually(ir_, is_good, good, redo_);
+  go_on_from(redo_, ir_.getInt32(0), {});
+  emit_usually(ir_, is_good, good, redo_.block);
   ir_.SetInsertPoint(good);
   if (stores_ != nullptr && compiled_memory_op(*stores_)->space == MemoryOp::Space::kGlobal)
     ir_.CreateFence(llvm::AtomicOrdering::Release);
 }
 
-void SegmentEmitter::begin_redo() {
-  redo_ = new_block("redo");
+SegmentEmitter::Continuation SegmentEmitter::begin_continuation(const char* name) {
+  Continuation there;
+  there.block = new_block(name);
   const llvm::IRBuilder<>::InsertPointGuard guard(ir_);
-  ir_.SetInsertPoint(redo_);
-  redo_lane_ = ir_.CreatePHI(ir_.getInt32Ty(), 2);
-  for (const auto& [at, bits] : done_mask_) redo_mask_[at] = ir_.CreatePHI(ir_.getInt64Ty(), 2);
+  ir_.SetInsertPoint(there.block);
+  there.lane = ir_.CreatePHI(ir_.getInt32Ty(), 2);
+  for (const auto& [at, bits] : done_mask_) there.masks[at] = ir_.CreatePHI(ir_.getInt64Ty(), 2);
+  return there;
 }
 
 // The block that is being written can end there.
-void SegmentEmitter::redo_from(Value* lane, const std::map<uint32_t, llvm::PHINode*>& masks) {
+void SegmentEmitter::go_on_from(Continuation& there, Value* lane,
+                                const std::map<uint32_t, llvm::PHINode*>& masks) {
   BasicBlock* here = ir_.GetInsertBlock();
-  redo_lane_->addIncoming(lane, here);
-  for (const auto& [at, phi] : redo_mask_) {
+  there.lane->addIncoming(lane, here);
+  for (const auto& [at, phi] : there.masks) {
     const auto made = masks.find(at);
     phi->addIncoming(made == masks.end() ? static_cast<Value*>(ir_.getInt64(0)) : made->second,
                      here);
   }
 }
 
+// --- Careful strips.
+
+// What is stored or changed in memory at the end is left to handlers.
+bool SegmentEmitter::has_careful_strips() const {
+  if (stores_ != nullptr) return false;
+  return std::any_of(operations_.begin(), operations_.end(), [](const Operation& operation) {
+    return !operation.is_memory && operation.op->follows_nan_rule && !operation.inst->clamp;
+  });
+}
+
+// They go on where one of another version was in doubt, which is a multiple of their width.
+std::map<uint32_t, Value*> SegmentEmitter::emit_careful_strips() {
+  ir_.SetInsertPoint(careful_.block);
+  memory_.assume({});
+  for_all_ = false;
+  lanes_.lanes = narrowest_;
+  lanes_.is_careful = true;
+  row_.clear();
+  lanes_.numbers.clear();
+  lanes_.doubts.clear();
+  std::map<uint32_t, Value*> masks = emit_strips(&careful_);
+  lanes_.is_careful = false;
+  return masks;
+}
+
+// --- Handlers.
+
 // The block where handlers have done it; null: they never have to.
 BasicBlock* SegmentEmitter::emit_redo(int32_t begin, int32_t end) {
-  if (redo_lane_->getNumIncomingValues() == 0) {
-    redo_->eraseFromParent();
+  if (!redo_.is_reached()) {
+    redo_.block->eraseFromParent();
     return nullptr;
   }
-  ir_.SetInsertPoint(redo_);
+  ir_.SetInsertPoint(redo_.block);
   const auto mask_at = [&](uint32_t at) {
     return ir_.CreateConstGEP1_64(ir_.getInt8Ty(), values_.wave,
                                   offsetof(emu::Wave, s) + uint64_t{at} * sizeof(uint32_t));
@@ -101,7 +132,7 @@ BasicBlock* SegmentEmitter::emit_redo(int32_t begin, int32_t end) {
     return ir_.CreateZExt(bits, ir_.getInt64Ty());
   };
   Value* rest =
-      ir_.CreateShl(ir_.getInt64(~uint64_t{0}), ir_.CreateZExt(redo_lane_, ir_.getInt64Ty()));
+      ir_.CreateShl(ir_.getInt64(~uint64_t{0}), ir_.CreateZExt(redo_.lane, ir_.getInt64Ty()));
   store(slot::kExecLo, ir_.CreateAnd(exec_, rest));
 
   BasicBlock* after = new_block("redone");
@@ -114,7 +145,7 @@ BasicBlock* SegmentEmitter::emit_redo(int32_t begin, int32_t end) {
   }
   ir_.SetInsertPoint(after);
   if (!done_mask_.contains(slot::kExecLo)) store(slot::kExecLo, exec_);
-  for (const auto& [at, bits] : redo_mask_) store(at, ir_.CreateOr(load(at), bits));
+  for (const auto& [at, bits] : redo_.masks) store(at, ir_.CreateOr(load(at), bits));
   return after;
 }
 

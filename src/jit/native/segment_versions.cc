@@ -54,6 +54,13 @@ void SegmentEmitter::emit_versions() {
   for_all_ = false;
   lanes_.lanes = choose_lanes();
   emit();
+  if (careful_.is_reached()) {
+    std::map<uint32_t, Value*> masks = emit_careful_strips();
+    ends.emplace_back(ir_.GetInsertBlock(), std::move(masks));
+    ir_.CreateBr(done);
+  } else if (careful_.block != nullptr) {
+    careful_.block->eraseFromParent();
+  }
   ir_.SetInsertPoint(done);
   std::map<uint32_t, llvm::PHINode*> merged;
   for (const auto& [at, of_strips] : done_mask_) {
@@ -233,8 +240,8 @@ Value* SegmentEmitter::are_gathered_right() {
 void SegmentEmitter::emit_stores_for_all(BasicBlock* done) {
   if (Value* right = are_gathered_right()) {
     BasicBlock* store = new_block("store");
-    redo_from(lane_, done_mask_);
-    emit_usually(ir_, right, store, redo_);
+    go_on_from(after_doubt(), lane_, done_mask_);
+    emit_usually(ir_, right, store, after_doubt().block);
     ir_.SetInsertPoint(store);
   }
   if (stores_ != nullptr) emit_stored();

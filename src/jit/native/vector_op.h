@@ -48,8 +48,9 @@ struct VectorOp {
   MaskResult mask = MaskResult::kNone;
   // A NaN among the sources makes the result NaN; and where the result is not NaN, it is right.
   bool propagates_nan = false;
-  bool names_numbers = false;    // puts values on LaneBuilder::numbers or doubts
-  bool halves_in_place = false;  // of an encoding without op_sel, where signs mean both halves
+  bool follows_nan_rule = false;  // of singles: emu/exec/float_ops.h says which NaN a result is
+  bool names_numbers = false;     // puts values on LaneBuilder::numbers or doubts
+  bool halves_in_place = false;   // of an encoding without op_sel, where signs mean both halves
 };
 
 inline bool is_float(Type type) {

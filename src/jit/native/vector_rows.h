@@ -58,6 +58,11 @@ constexpr Row arith(Row row) {
   row.propagates_nan = true;
   return row;
 }
+// Careful strips (LaneBuilder) know which NaN the result is.
+constexpr Row by_rule(Row row) {
+  row.follows_nan_rule = true;
+  return row;
+}
 // For operations that leave NaNs to the handler.
 constexpr Row only_numbers(Row row) {
   row.names_numbers = true;
