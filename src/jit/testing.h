@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <vector>
+
 #include "emu/testing/targets.h"
 #include "jit/testing_objects.h"
 #include "jit/testing_twins.h"
@@ -16,9 +19,25 @@ inline Host& test_host() {
   return *host;
 }
 
+// A processor without arithmetic of halves that every one we compile for can stand in for.
+inline Host& plain_host() {
+#if defined(__aarch64__)
+  static Host* host = new Host("generic");
+#else
+  static Host* host = new Host("x86-64-v3");
+#endif
+  return *host;
+}
+
+template <Host& (*kHost)() = test_host>
+std::vector<std::byte> compile_for(const BlockRequest& request, const Plan& plan) {
+  return compile_or_remember(kHost(), request, plan);
+}
+
 struct TwinMachines : Twins {
-  explicit TwinMachines(const emu::TestMachine::Options& options)
-      : Twins(options, compile_or_remember) {}
+  explicit TwinMachines(const emu::TestMachine::Options& options,
+                        Compile compile = compile_for<test_host>)
+      : Twins(options, compile) {}
 };
 
 }  // namespace wavetap::jit

@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "jit/backend.h"
+#include "jit/native/host.h"
 #include "jit/native/plan.h"
 
 namespace wavetap::jit {
 
-// As compile_plan() with the host of the tests.
-std::vector<std::byte> compile_or_remember(const BlockRequest& request, const Plan& plan);
+// As compile_plan().
+std::vector<std::byte> compile_or_remember(Host& host, const BlockRequest& request,
+                                           const Plan& plan);
 
 }  // namespace wavetap::jit

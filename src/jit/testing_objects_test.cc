@@ -24,20 +24,20 @@ namespace {
 constexpr uint64_t kDoubted = 64;
 
 // What an object depends on besides its module: Host decides on options and passes.
-const std::string& maker() {
-  static const std::string* text = [] {
-    auto* all = new std::string(LLVM_VERSION_STRING "\n" + test_host().name() + "\n");
+std::string maker(const Host& host) {
+  static const std::string* sources = [] {
+    auto* all = new std::string;
     for (const char* name : {"/src/jit/native/host.h", "/src/jit/native/host.cc"}) {
       std::ifstream file(std::string(WT_SOURCE_DIR) + name, std::ios::binary);
       all->append(std::istreambuf_iterator<char>(file), {});
     }
     return all;
   }();
-  return *text;
+  return LLVM_VERSION_STRING "\n" + host.name() + "\n" + *sources;
 }
 
-BlockKey key_of(const llvm::Module& module) {
-  std::string text = maker();
+BlockKey key_of(const Host& host, const llvm::Module& module) {
+  std::string text = maker(host);
   llvm::raw_string_ostream out(text);
   module.print(out, nullptr, /*ShouldPreserveUseListOrder=*/true);
   out.flush();
@@ -46,15 +46,14 @@ BlockKey key_of(const llvm::Module& module) {
   return {{hash.low64, hash.high64}};
 }
 
-std::vector<std::byte> compile_or_remember_in(ObjectCache& cache, const BlockRequest& request,
-                                              const Plan& plan) {
-  Host& host = test_host();
+std::vector<std::byte> compile_or_remember_in(ObjectCache& cache, Host& host,
+                                              const BlockRequest& request, const Plan& plan) {
   if (!host.trouble().empty()) return {};
   llvm::LLVMContext context;
   llvm::Module module("block", context);
   host.set_target(module);
   BlockEmitter(module, request, plan, host.vectors()).emit();
-  const BlockKey key = key_of(module);
+  const BlockKey key = key_of(host, module);
   std::vector<std::byte> known = cache.find(key);
   if (!known.empty() && key.part[0] % kDoubted != 0) return known;
   std::vector<std::byte> object = host.compile(module);
@@ -92,26 +91,28 @@ TEST_F(RememberedObjects, AreWhatIsCompiled) {
   const Parts parts("v_add_f32 v1, v2, v3\nv_mul_f32 v4, v1, v3\ns_endpgm");
   const std::vector<std::byte> made = compile_plan(test_host(), parts.request.get(), parts.plan);
   ASSERT_FALSE(made.empty());
-  EXPECT_EQ(compile_or_remember_in(cache_, parts.request.get(), parts.plan), made);
+  EXPECT_EQ(compile_or_remember_in(cache_, test_host(), parts.request.get(), parts.plan), made);
   EXPECT_EQ(files(), 1u);
-  EXPECT_EQ(compile_or_remember_in(cache_, parts.request.get(), parts.plan), made);
+  EXPECT_EQ(compile_or_remember_in(cache_, test_host(), parts.request.get(), parts.plan), made);
   EXPECT_EQ(files(), 1u);
 }
 
 TEST_F(RememberedObjects, OfOtherCodeAreOthers) {
   const Parts sum("v_add_f32 v1, v2, v3\nv_mul_f32 v4, v1, v3\ns_endpgm");
   const Parts difference("v_sub_f32 v1, v2, v3\nv_mul_f32 v4, v1, v3\ns_endpgm");
-  const auto first = compile_or_remember_in(cache_, sum.request.get(), sum.plan);
-  const auto second = compile_or_remember_in(cache_, difference.request.get(), difference.plan);
+  const auto first = compile_or_remember_in(cache_, test_host(), sum.request.get(), sum.plan);
+  const auto second =
+      compile_or_remember_in(cache_, test_host(), difference.request.get(), difference.plan);
   EXPECT_NE(first, second);
   EXPECT_EQ(files(), 2u);
 }
 
 }  // namespace
 
-std::vector<std::byte> compile_or_remember(const BlockRequest& request, const Plan& plan) {
+std::vector<std::byte> compile_or_remember(Host& host, const BlockRequest& request,
+                                           const Plan& plan) {
   static ObjectCache* cache = new ObjectCache(WT_BUILD_DIR "/jit_objects", uint64_t{1} << 30);
-  return compile_or_remember_in(*cache, request, plan);
+  return compile_or_remember_in(*cache, host, request, plan);
 }
 
 }  // namespace wavetap::jit

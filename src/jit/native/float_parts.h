@@ -15,19 +15,35 @@ using llvm::Value;
 using L = LaneBuilder;
 using S = Value* const*;
 
+// The same number of elements as `like` has.
+inline llvm::Type* as_many(Value* like, llvm::Type* element) {
+  return llvm::VectorType::get(element, llvm::cast<llvm::VectorType>(like->getType()));
+}
+inline Value* to_single(L& l, Value* half) {
+  return l.ir.CreateFPExt(half, as_many(half, l.ir.getFloatTy()));
+}
+inline Value* to_half(L& l, Value* single) {
+  return l.ir.CreateFPTrunc(single, as_many(single, l.ir.getHalfTy()));
+}
+
 template <llvm::Intrinsic::ID kIntrinsic>
 Value* unary(L& l, S s) {
   return l.ir.CreateUnaryIntrinsic(kIntrinsic, s[0]);
 }
-// The engine's minimum and maximum order zeros, as these do; where a NaN is among the operands,
-// these give NaN.
+// llvm.minimum or llvm.maximum. They order zeros, as the engine's do; where a NaN is among the operands, they give NaN.
+// But of halves on a host without arithmetic of them LLVM 19 makes a zero of a zero and a NaN: those are singles meanwhile.
+inline Value* extreme(L& l, llvm::Intrinsic::ID which, Value* a, Value* b) {
+  if (l.has_halves || !a->getType()->getScalarType()->isHalfTy())
+    return l.ir.CreateBinaryIntrinsic(which, a, b);
+  return to_half(l, l.ir.CreateBinaryIntrinsic(which, to_single(l, a), to_single(l, b)));
+}
 template <llvm::Intrinsic::ID kIntrinsic>
 Value* number2(L& l, S s) {
-  return l.ir.CreateBinaryIntrinsic(kIntrinsic, s[0], s[1]);
+  return extreme(l, kIntrinsic, s[0], s[1]);
 }
 template <llvm::Intrinsic::ID kFirst, llvm::Intrinsic::ID kSecond>
 Value* number3(L& l, S s) {
-  return l.ir.CreateBinaryIntrinsic(kSecond, l.ir.CreateBinaryIntrinsic(kFirst, s[0], s[1]), s[2]);
+  return extreme(l, kSecond, extreme(l, kFirst, s[0], s[1]), s[2]);
 }
 inline Value* fma(L& l, S s) {
   return l.ir.CreateIntrinsic(llvm::Intrinsic::fma, {s[0]->getType()}, {s[0], s[1], s[2]});
@@ -107,7 +123,7 @@ Value* to_integer(L& l, S s) {
 // The middle one. Zeros compare equal here, as they do in the handler, whose steps these are.
 inline Value* median_float(L& l, S s) {
   const auto larger = [&](Value* a, Value* b) {
-    return l.ir.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, a, b);
+    return extreme(l, llvm::Intrinsic::maximum, a, b);
   };
   Value* of_ab = larger(s[0], s[1]);
   Value* highest = larger(of_ab, s[2]);

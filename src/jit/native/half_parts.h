@@ -6,21 +6,10 @@
 
 namespace wavetap::jit::parts {
 
-// The same number of elements as `like` has.
-inline llvm::Type* as_many(Value* like, llvm::Type* element) {
-  return llvm::VectorType::get(element, llvm::cast<llvm::VectorType>(like->getType()));
-}
-inline Value* to_single(L& l, Value* half) {
-  return l.ir.CreateFPExt(half, as_many(half, l.ir.getFloatTy()));
-}
-inline Value* to_half(L& l, Value* single) {
-  return l.ir.CreateFPTrunc(single, as_many(single, l.ir.getHalfTy()));
-}
-
 // The product of halves is exact in single precision; the sum is rounded to odd there, so that the
 // second rounding sees what was lost. emu/exec/float_ops.h has the same steps.
 inline Value* fma_half(L& l, S s) {
-  if (l.has_half_fma) return fma(l, s);
+  if (l.has_halves) return fma(l, s);
   llvm::IRBuilder<>& ir = l.ir;
   Value* product = ir.CreateFMul(to_single(l, s[0]), to_single(l, s[1]));
   Value* addend = to_single(l, s[2]);

@@ -65,13 +65,24 @@ void escape(void*, const char*, bool) {
 // Features that code needs so that no operation becomes a call of the C library.
 [[maybe_unused]] constexpr const char* kNeededX86[] = {"avx2", "fma", "f16c", "bmi2", "lzcnt"};
 
+// What LLVM says this processor has, as it takes it.
+std::string own_features() {
+  std::vector<std::string> list;
+  for (const auto& feature : llvm::sys::getHostCPUFeatures())
+    list.push_back(std::string(1, feature.second ? '+' : '-').append(feature.first().str()));
+  std::sort(list.begin(), list.end());
+  std::string text;
+  for (const std::string& feature : list) text += (text.empty() ? "" : ",") + feature;
+  return text;
+}
+
 }  // namespace
 
 struct Host::Machine {
   std::unique_ptr<llvm::TargetMachine> target;
 };
 
-Host::Host() : machine_(std::make_unique<Machine>()) {
+Host::Host(const char* processor) : machine_(std::make_unique<Machine>()) {
   initialize_target();
   llvm::install_fatal_error_handler(escape);
   const std::string triple = llvm::sys::getProcessTriple();
@@ -81,47 +92,31 @@ Host::Host() : machine_(std::make_unique<Machine>()) {
     trouble_ = error;
     return;
   }
-  const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  std::vector<std::string> list;
-  for (const auto& feature : features)
-    list.push_back(std::string(1, feature.second ? '+' : '-').append(feature.first().str()));
-  std::sort(list.begin(), list.end());
-  std::string text;
-  for (const std::string& feature : list) text += (text.empty() ? "" : ",") + feature;
-  const auto has = [&](const char* name) {
-    const auto at = features.find(name);
-    return at != features.end() && at->second;
-  };
+  const std::string cpu = processor == nullptr ? llvm::sys::getHostCPUName().str() : processor;
+  std::string features = processor == nullptr ? own_features() : "";
+  // Features are often told by the processor's name only.
+  const std::unique_ptr<llvm::MCSubtargetInfo> known(
+      target->createMCSubtargetInfo(triple, cpu, features));
 #if defined(__aarch64__)
-  vectors_ = {.lanes = 4, .registers = 32};
+  vectors_ = {.lanes = 4, .registers = 32, .has_halves = known->checkFeatures("+fullfp16")};
 #else
   for (const char* name : kNeededX86)
-    if (!has(name)) trouble_ = std::string("the processor has no ") + name;
+    if (!known->checkFeatures(std::string("+") + name))
+      trouble_ = std::string("the processor has no ") + name;
   if (!trouble_.empty()) return;
-  vectors_ = has("avx512f") && has("avx512vl") && has("avx512dq") && has("avx512bw")
+  vectors_ = known->checkFeatures("+avx512f,+avx512vl,+avx512dq,+avx512bw")
                  ? HostVectors{.lanes = 16, .registers = 32}
                  : HostVectors{.lanes = 8, .registers = 16};
-  if (vectors_.lanes == 16) text += ",-prefer-256-bit";
+  vectors_.has_halves = vectors_.lanes == 16 && known->checkFeatures("+avx512fp16");
+  if (vectors_.lanes == 16) features += features.empty() ? "-prefer-256-bit" : ",-prefer-256-bit";
 #endif
-  static_cast<void>(has);
-  const std::string cpu = llvm::sys::getHostCPUName().str();
-  name_ = cpu + "," + text;
+  name_ = cpu + "," + features;
   llvm::TargetOptions options;
   options.EnableFastISel = false;
-  machine_->target.reset(target->createTargetMachine(triple, cpu, text, options, llvm::Reloc::PIC_,
-                                                     llvm::CodeModel::Small,
+  machine_->target.reset(target->createTargetMachine(triple, cpu, features, options,
+                                                     llvm::Reloc::PIC_, llvm::CodeModel::Small,
                                                      llvm::CodeGenOptLevel::Default, /*JIT=*/true));
-  if (machine_->target == nullptr) {
-    trouble_ = "LLVM has no code generator for " + triple;
-    return;
-  }
-  // Often told by the processor's name only.
-  const llvm::MCSubtargetInfo& known = *machine_->target->getMCSubtargetInfo();
-#if defined(__aarch64__)
-  vectors_.has_half_fma = known.checkFeatures("+fullfp16");
-#else
-  vectors_.has_half_fma = vectors_.lanes == 16 && known.checkFeatures("+avx512fp16");
-#endif
+  if (machine_->target == nullptr) trouble_ = "LLVM has no code generator for " + triple;
 }
 
 Host::~Host() { llvm::remove_fatal_error_handler(); }

@@ -16,14 +16,15 @@ namespace wavetap::jit {
 
 // How wide the host's vectors are.
 struct HostVectors {
-  unsigned lanes = 4;         // 32-bit elements of a register
-  unsigned registers = 32;    // of these
-  bool has_half_fma = false;  // arithmetic of halves
+  unsigned lanes = 4;       // 32-bit elements of a register
+  unsigned registers = 32;  // of these
+  bool has_halves = false;  // arithmetic of halves
 };
 
 class Host {
  public:
-  Host();
+  // For the processor that this one is, or for one that LLVM has a name for and this one can stand in for.
+  explicit Host(const char* processor = nullptr);
   ~Host();
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;

@@ -20,7 +20,7 @@ namespace wavetap::jit {
 struct LaneBuilder {
   llvm::IRBuilder<>& ir;
   unsigned lanes;
-  bool has_half_fma = false;  // the host has one of halves
+  bool has_halves = false;  // the host has arithmetic of halves
   bool is_careful = false;
   llvm::Value* mask = nullptr;             // the operation's mask result, when it has one
   llvm::Value* first_lane = nullptr;       // i32: number of the strip's first lane

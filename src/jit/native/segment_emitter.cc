@@ -30,7 +30,7 @@ SegmentEmitter::SegmentEmitter(llvm::IRBuilder<>& ir, ScalarFile& scalars,
       values_(values),
       wave_lanes_(request.wave64 ? 64 : 32),
       wave64_(request.wave64),
-      lanes_{ir, 4, vectors.has_half_fma},
+      lanes_{ir, 4, vectors.has_halves},
       memory_(ir, values.wave) {}
 
 BasicBlock* SegmentEmitter::new_block(const char* name) {
