@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <vector>
 
 #include "emu/testing/targets.h"
@@ -14,8 +15,10 @@
 
 namespace wavetap::jit {
 
+// The processor that this one is, or the one that WT_JIT_PROCESSOR names (x86-64-v3, x86-64-v4; generic of arm64): what LLVM makes of
+// a module depends on it.
 inline Host& test_host() {
-  static Host* host = new Host();
+  static Host* host = new Host(std::getenv("WT_JIT_PROCESSOR"));
   return *host;
 }
 
