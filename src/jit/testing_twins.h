@@ -30,8 +30,9 @@ enum class Bits : uint8_t {
   kNans,     // the same, and many of all kinds
   kNumbers,  // no NaN, as singles or doubles
   kHalves,   // no NaN, as halves either
-  kTame,     // positive and of ordinary size, as halves, singles and doubles
-  kSmall,    // integers below 64
+  kEdges,  // halves, and in part singles, of which any two or three may meet: zeros, infinities, NaNs, the smallest, the largest
+  kTame,   // positive and of ordinary size, as halves, singles and doubles
+  kSmall,  // integers below 64
 };
 
 inline uint32_t interesting_bits(std::mt19937& random, Bits kind) {
@@ -42,7 +43,19 @@ inline uint32_t interesting_bits(std::mt19937& random, Bits kind) {
                                        0x40490fdb, 0x33800000, 0x7f800000, 0xff800000, 0x00010000,
                                        0x7c00fc00, 0x80000400, 0x3c00bc00, 0x7bff0001, 0x43800000};
   static constexpr uint32_t kNans[] = {0x7fc00000, 0xffc00001, 0x7f800001, 0xffbfffff, 0x7e017c01};
+  static constexpr uint16_t kHalfEdges[] = {0,      0x8000, 1,      0x8001, 0x03ff, 0x0400,
+                                            0x3c00, 0xbc00, 0x7bff, 0xfbff, 0x7c00, 0xfc00,
+                                            0x7e00, 0xfe1f, 0x7c01, 0xfc1f};
+  static constexpr uint32_t kEdges[] = {0,          0x80000000, 1,          0x807fffff,
+                                        0x00800000, 0x3f800000, 0xbf800000, 0x7f7fffff,
+                                        0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001,
+                                        0x7f800001, 0xffbfffff, 0x38800000, 0x477fe000};
   const uint32_t choice = random();
+  if (kind == Bits::kEdges) {
+    if (choice % 4 == 0) return kEdges[choice / 4 % std::size(kEdges)];
+    return kHalfEdges[choice / 4 % std::size(kHalfEdges)] |
+           uint32_t{kHalfEdges[choice / 64 % std::size(kHalfEdges)]} << 16;
+  }
   if (kind == Bits::kSmall) return choice % 64;
   if (kind == Bits::kTame) return 0x38003800 + (choice % 0xc00 | (choice >> 12) % 0xc00 << 16);
   if (kind == Bits::kNans && choice % 16 == 0) return kNans[choice / 16 % std::size(kNans)];

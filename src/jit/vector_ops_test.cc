@@ -23,7 +23,7 @@ using emu::VopEncoding;
 using emu::VopSwept;
 
 constexpr size_t kBatch = 11;
-constexpr uint32_t kSeeds = 18;
+constexpr uint32_t kSeeds = 21;
 
 struct Case {
   std::vector<std::byte> code;
@@ -100,8 +100,8 @@ void VectorOps::expect_same(TwinMachines& machines, std::span<const Case> batch)
   const emu::LoweredCode* plain = machines.plain.load_code(code);
   const emu::LoweredCode* native = machines.native.load_code(code);
   ASSERT_TRUE(machines.publish(*native, 0)) << names;
-  constexpr Bits kKinds[] = {Bits::kAny,    Bits::kNans, Bits::kNumbers,
-                             Bits::kHalves, Bits::kTame, Bits::kSmall};
+  constexpr Bits kKinds[] = {Bits::kAny,  Bits::kNans,  Bits::kNumbers, Bits::kHalves,
+                             Bits::kTame, Bits::kSmall, Bits::kEdges};
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     machines.fill(seed, kKinds[seed % std::size(kKinds)]);
     machines.run_loaded(*plain, *native);
