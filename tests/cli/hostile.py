@@ -18,6 +18,8 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(SOURCE / "tests"))
+from temporary import scratch_folder  # noqa: E402
 ANALYSES = ["callstack", "autograd", "graph", "gaps", "overlap", "busy", "variability", "critical-path", "memory",
             "launch-delay", "queue-depth", "streams", "redirects"]
 FORMATS = ["chrome", "perfetto", "html", "jsonl", "csv", "folded"]
@@ -305,7 +307,7 @@ def main():
     parser.add_argument("only", nargs="*")
     arguments = parser.parse_args()
     tool, problems, count = arguments.bin.resolve() / "wavetap", [], 0
-    with tempfile.TemporaryDirectory() as scratch:
+    with scratch_folder() as scratch:
         folder = pathlib.Path(scratch)
         base = folder / "base.rpd"
         subprocess.run([arguments.bin / "trace_from_text", SOURCE / "tests/traces/small.txt", base], check=True)
