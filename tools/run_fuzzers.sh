@@ -20,7 +20,7 @@ mkdir -p "$corpus"
 seeds=$here/../tests/corpus/$name
 [ -d "$seeds" ] || seeds=""
 status=0
-"$fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$corpus/" \
+"$fuzzer" -max_total_time="$seconds" -timeout=30 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$corpus/" \
   -verbosity=0 "$corpus" $seeds >"$log" 2>&1 || status=$?
 if [ $status = 0 ]; then
   echo "== $name: $(sed -n "s/^stat::number_of_executed_units: *//p" "$log") inputs, no finding"

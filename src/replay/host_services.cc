@@ -40,7 +40,8 @@ uint64_t own_begin(const Capture& capture) {
 
 uint64_t value_of(const CapturedArgument& argument) {
   uint64_t value = 0;
-  std::memcpy(&value, argument.value.data(), std::min(argument.value.size(), sizeof value));
+  std::copy_n(argument.value.begin(), std::min(argument.value.size(), sizeof value),
+              reinterpret_cast<std::byte*>(&value));
   return value;
 }
 

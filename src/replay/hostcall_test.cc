@@ -182,6 +182,9 @@ TEST(HostServices, DeviceEnqueueIsRefusedWithTheReason) {
   queue.arg.value_kind = "hidden_default_queue";
   queue.value.assign(8, std::byte{0});
   kernel.arguments.push_back(queue);
+  CapturedArgument unknown;  // its bytes were not captured
+  unknown.arg.value_kind = "hidden_completion_action";
+  kernel.arguments.push_back(unknown);
   Capture capture;
   capture.kernel = "parent";
   format::CaptureFileHeader header{};

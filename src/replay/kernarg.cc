@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -73,7 +74,7 @@ Status fill_kernarg(const codeobj::Kernel& kernel, std::span<const std::vector<s
                     static_cast<unsigned long>(arg.size_bytes), arg.value_kind.c_str(),
                     describe_arguments(kernel).c_str());
     }
-    std::memcpy(place, value.data(), value.size());
+    std::copy(value.begin(), value.end(), place);
   }
   return {};
 }

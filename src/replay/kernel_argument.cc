@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <limits>
@@ -123,7 +124,7 @@ Status fill_buffer(const std::string& text, const std::string& init,
   if (kind == "file") {
     const Result<std::vector<std::byte>> file = util::read_file(value);
     if (!file.ok()) return file.error();
-    std::memcpy(bytes.data(), file->data(), std::min(bytes.size(), file->size()));
+    std::copy_n(file->begin(), std::min(bytes.size(), file->size()), bytes.begin());
     return {};
   }
   return bad_argument(text, "unknown initial content");

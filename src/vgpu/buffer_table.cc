@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/sys_files.h"
+#include "vgpu/host_memory.h"
 
 namespace wavetap::vgpu {
 namespace {
@@ -65,6 +66,8 @@ int BufferTable::make(Gpu& gpu, uint64_t size_bytes, uint32_t flags, uint64_t ho
     case amd::kKfdAllocGtt: return store_.make_memory(gpu, BufferKind::kGtt, rounded, flags, made);
     case amd::kKfdAllocUserptr:
       if (host == 0 || host > ~0ull - rounded) return EINVAL;
+      // Nor can the driver pin more than there is; and each page is asked for.
+      if (rounded > host_memory_bytes()) return ENOMEM;
       if (!is_mapped(host, size_bytes)) return EFAULT;
       return store_.make_userptr(gpu, host, rounded, flags, made);
     case amd::kKfdAllocDoorbell:

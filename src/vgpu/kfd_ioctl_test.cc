@@ -189,6 +189,18 @@ TEST_F(KfdIoctlTest, UserPointersMapTheProgramsOwnMemoryElsewhere) {
       << "memory that is not there cannot be pinned";
 }
 
+// Sanitizers' shadows and languages' heaps reserve terabytes.
+TEST_F(KfdIoctlTest, MoreThanTheMachineHasIsNotPinned) {
+  constexpr uint64_t kSize = uint64_t{1} << 44;
+  void* reserved =
+      ::mmap(nullptr, kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(reserved, MAP_FAILED);
+  KfdAllocMemoryArgs args{kVa,           kSize,           0, reinterpret_cast<uint64_t>(reserved),
+                          gpu(0).gpu_id, kKfdAllocUserptr};
+  EXPECT_EQ(kfd(KfdIoctl::kAllocMemory, args), ENOMEM);
+  ::munmap(reserved, kSize);
+}
+
 TEST_F(KfdIoctlTest, AccountsForVram) {
   KfdAvailableMemoryArgs before{0, gpu(0).gpu_id, 0};
   EXPECT_EQ(kfd(KfdIoctl::kAvailableMemory, before), 0);
