@@ -153,7 +153,9 @@ struct DivScale {
     const bool plain_n = n - (Type::kTiny + 1) <= 253 - Type::kTiny;
     // The quotient is above 2^(n - d - 1), hence normal, and far below the largest.
     const bool plain_quotient = n - d + 125 < 125 + Type::kNearMax;
-    const bool has_zero = (bits_of(denominator) << 1 == 0) | (bits_of(numerator) << 1 == 0);
+    const bool by_zero = bits_of(denominator) << 1 == 0;
+    const bool of_zero = bits_of(numerator) << 1 == 0;
+    const bool has_zero = by_zero | of_zero;
     // Scaling down leaves it infinite.
     const bool is_by_infinity = (bits_of(denominator) << 1 == 0xff000000u) & (n < 255) & !has_zero;
     return {has_zero ? kDefaultNanF32 : bits_of(value),
