@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "amd/drm_abi.h"
+#include "vgpu/host_memory.h"
 #include "vgpu/own_fds.h"
 #include "vgpu/test_driver.h"
 
@@ -191,14 +192,14 @@ TEST_F(KfdIoctlTest, UserPointersMapTheProgramsOwnMemoryElsewhere) {
 
 // Sanitizers' shadows and languages' heaps reserve terabytes.
 TEST_F(KfdIoctlTest, MoreThanTheMachineHasIsNotPinned) {
-  constexpr uint64_t kSize = uint64_t{1} << 44;
+  const uint64_t size = 2 * host_memory_bytes();
   void* reserved =
-      ::mmap(nullptr, kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ASSERT_NE(reserved, MAP_FAILED);
-  KfdAllocMemoryArgs args{kVa,           kSize,           0, reinterpret_cast<uint64_t>(reserved),
-                          gpu(0).gpu_id, kKfdAllocUserptr};
+  KfdAllocMemoryArgs args{
+      kVa, size, 0, reinterpret_cast<uint64_t>(reserved), gpu(0).gpu_id, kKfdAllocUserptr};
   EXPECT_EQ(kfd(KfdIoctl::kAllocMemory, args), ENOMEM);
-  ::munmap(reserved, kSize);
+  ::munmap(reserved, size);
 }
 
 TEST_F(KfdIoctlTest, AccountsForVram) {
