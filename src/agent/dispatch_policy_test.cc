@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -341,6 +342,33 @@ TEST_F(PolicyTest, LetsADispatchGoWhenTheRestDoesNotEnd) {
   alone.patience = 60'000'000'000;
   submit(queue, kernel(0x1000));
   EXPECT_EQ(alone.told.what, (std::vector<std::string>{"not alone", "before", "after"}));
+}
+
+// The place of a packet is the program's again once the GPU has read it, long before the dispatch's thread comes back.
+TEST_F(PolicyTest, APlaceThatIsWrittenAgainMeanwhileKeepsItsPacket) {
+  Alone alone;
+  ASSERT_TRUE(add_dispatch_policy(alone));
+  load();
+  HsaQueue* queue = make_queue();
+  const auto is_read = [&](uint64_t count) {
+    for (int i = 0; i < 5000; ++i) {
+      if (program().hsa_queue_load_read_index_scacquire(queue) >= count) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  };
+  bool is_free = false;
+  alone.look_after = [&] {
+    std::thread other([&] {
+      is_free = is_read(1);
+      for (uint32_t i = 0; i < queue->size; ++i) submit(queue, kernel(0x2000));
+    });
+    other.join();
+  };
+  FakeGpu gpu(fake_);
+  submit(queue, kernel(0x1000));
+  EXPECT_TRUE(is_free);
+  EXPECT_TRUE(is_read(queue->size + 1)) << "the packet in the first one's place is lost";
 }
 
 TEST_F(PolicyTest, TwoThreadsThatWantToBeAloneTakeTurns) {

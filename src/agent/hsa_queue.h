@@ -93,7 +93,7 @@ class Queue {
   void write_fact(uint8_t flags);
   void move(GateScope& gate);
   bool has_room(uint64_t write, uint64_t packets);
-  bool move_one(uint64_t index, uint16_t header, GateScope& gate);
+  bool move_one(uint64_t index, uint16_t* header, GateScope& gate);
   void ring_real();
   // Records the packet and settles its completion signal. True: `barrier` must follow it.
   bool prepare(amd::KernelDispatchPacket& packet, uint64_t index, amd::BarrierPacket* barrier);

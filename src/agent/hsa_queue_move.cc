@@ -31,9 +31,7 @@ void Queue::move(GateScope& gate) {
     auto* header = reinterpret_cast<uint16_t*>(ring_ + (index & mask_) * amd::kAqlPacketBytes);
     // Pairs with the release with which the program makes the packet valid.
     const uint16_t value = __atomic_load_n(header, __ATOMIC_ACQUIRE);
-    if (type_of(value) == PacketType::kInvalid || !move_one(index, value, gate)) break;
-    // The place may be written again as soon as the read index says so.
-    __atomic_store_n(header, kInvalidHeader, __ATOMIC_RELEASE);
+    if (type_of(value) == PacketType::kInvalid || !move_one(index, header, gate)) break;
   }
   if (index == begin) return;
   next_.store(index, std::memory_order_relaxed);
@@ -54,7 +52,7 @@ bool Queue::has_room(uint64_t write, uint64_t packets) {
   return write + packets <= room_until_;
 }
 
-bool Queue::move_one(uint64_t index, uint16_t header, GateScope& gate) {
+bool Queue::move_one(uint64_t index, uint16_t* header, GateScope& gate) {
   // Before a dispatch that runs alone, it, and behind it. Also where the real ring is no larger than the
   // program's, as the one of cooperative queues: what is on it is waited for first.
   constexpr uint64_t kPacketsAlone = 4;
@@ -66,8 +64,10 @@ bool Queue::move_one(uint64_t index, uint16_t header, GateScope& gate) {
 
   amd::KernelDispatchPacket packet;
   std::memcpy(&packet, ring_ + (index & mask_) * amd::kAqlPacketBytes, sizeof packet);
-  packet.header = header;
-  if (has_dispatch_policies() && type_of(header) == PacketType::kKernelDispatch) [[unlikely]] {
+  // The GPU may have read the packet, and the program written the next one in its place, before we come back.
+  __atomic_store_n(header, kInvalidHeader, __ATOMIC_RELEASE);
+  if (has_dispatch_policies() && type_of(packet.header) == PacketType::kKernelDispatch)
+      [[unlikely]] {
     DispatchView dispatch{.packet = packet,
                           .number = next_dispatch_number(),
                           .agent = agent_,
