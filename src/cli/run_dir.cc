@@ -8,11 +8,14 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <string_view>
 
 #include "cli/live_process.h"
 #include "vgpu/run_directory.h"
@@ -22,7 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPrefix = "wavetap-";
+constexpr std::string_view kPrefix = "wavetap-";
+constexpr std::string_view kUnique = "XXXXXX";  // mkdtemp() puts letters and digits here
 // A folder is made before it can be locked; one younger than this may be in between.
 constexpr time_t kNewbornSeconds = 10;
 
@@ -51,13 +55,24 @@ ScopedFd open_locked(const std::string& path) {
   return fd;
 }
 
+// wavetap-<pid>-XXXXXX. People keep their own things in folders called wavetap-something.
+bool is_name_of_run(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return false;
+  name.remove_prefix(kPrefix.size());
+  const size_t pid = std::min(name.find_first_not_of("0123456789"), name.size());
+  const std::string_view rest = name.substr(pid);
+  return pid > 0 && rest.size() == 1 + kUnique.size() && rest[0] == '-' &&
+         std::all_of(rest.begin() + 1, rest.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
 void sweep(const std::string& folder) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    if (!entry.path().filename().string().starts_with(kPrefix)) continue;
+    if (!is_name_of_run(entry.path().filename().string())) continue;
     struct stat info {};
     if (lstat(entry.path().c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
-        info.st_uid != getuid())
+        info.st_uid != getuid() || (info.st_mode & 07777) != S_IRWXU)
       continue;
     if (time(nullptr) - info.st_mtime < kNewbornSeconds) continue;
     const ScopedFd lock = open_locked(entry.path());
@@ -72,7 +87,7 @@ void sweep(const std::string& folder) {
 Result<RunDir> RunDir::create(Use use) {
   const std::string folder = temporary_folder(use);
   sweep(folder);
-  std::string path = fmt::format("{}/{}{}-XXXXXX", folder, kPrefix, getpid());
+  std::string path = fmt::format("{}/{}{}-{}", folder, kPrefix, getpid(), kUnique);
   if (mkdtemp(path.data()) == nullptr) {
     return errorf("%s: cannot make a folder: %s; set TMPDIR to a writable one", folder.c_str(),
                   std::strerror(errno));

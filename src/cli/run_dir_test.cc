@@ -1,10 +1,14 @@
 #include "cli/run_dir.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 
@@ -58,6 +62,38 @@ TEST(RunDir, TmpdirDecides) {
     EXPECT_EQ(folder_of(RunDir::Use::kSmallFiles), folder);
   }
   rmdir(folder);
+}
+
+// A folder with a file in it, last touched a minute ago.
+std::string folder_left_at(const std::string& path, mode_t mode) {
+  std::filesystem::create_directory(path);
+  std::ofstream(path + "/file") << "kept?";
+  chmod(path.c_str(), mode);
+  const timespec times[2] = {{time(nullptr) - 60, 0}, {time(nullptr) - 60, 0}};
+  utimensat(AT_FDCWD, path.c_str(), times, 0);
+  return path;
+}
+
+TEST(RunDir, OnlyWhatADeadRunLeftIsRemoved) {
+  char folder[] = "/tmp/run-dir-test-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string in = std::string(folder) + "/";
+  const std::string left = folder_left_at(in + "wavetap-4711-aB3xYz", 0700);
+  const std::string kept[] = {
+      folder_left_at(in + "wavetap-results", 0700),       // somebody's own
+      folder_left_at(in + "wavetap-2026-results", 0700),  //
+      folder_left_at(in + "wavetap-4711-ab-xyz", 0700),   //
+      folder_left_at(in + "wavetap--aB3xYz", 0700),       //
+      folder_left_at(in + "wavetap-4711-aB3xY2", 0755),   // not how a run makes it
+      folder_left_at(in + "wavetap-0", 0700),             // sockets of programs that are traced
+  };
+  {
+    const TemporaryFolder own(folder);
+    ASSERT_TRUE(RunDir::create().ok());
+  }
+  EXPECT_FALSE(std::filesystem::exists(left));
+  for (const std::string& path : kept) EXPECT_TRUE(std::filesystem::exists(path + "/file")) << path;
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
