@@ -55,6 +55,11 @@ std::string tools_list(const std::string& library) {
   return before.ends_with(" " + library) ? before : before + " " + library;
 }
 
+std::string tools_with_gpu(const std::string& gpu_library, const std::string& others) {
+  if (others.empty() || others == gpu_library) return gpu_library;
+  return others.starts_with(gpu_library + " ") ? others : gpu_library + " " + others;
+}
+
 std::string driver_option_help() {
   std::vector<std::string> options;
   for (const vgpu::DriverOption& option : vgpu::driver_options()) {

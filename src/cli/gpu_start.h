@@ -22,6 +22,9 @@ Result<format::LaunchList> parse_launches(const std::string& text);
 
 // HSA_TOOLS_LIB for a program: the tools ROCr is asked to load anyway, ours behind them.
 std::string tools_list(const std::string& library);
+// That of a program on virtual GPUs: the library that plays them comes before the others, whose functions its own then
+// enclose. It is there that threads sleep while they wait for the GPU.
+std::string tools_with_gpu(const std::string& gpu_library, const std::string& others);
 
 // The help of --gpu-option, from the driver's own table.
 std::string driver_option_help();

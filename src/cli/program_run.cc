@@ -89,19 +89,14 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 
 constexpr char kHsaTools[] = "HSA_TOOLS_LIB";
 
-// Has ROCr load the library that plays the GPUs before all other tools, whose functions then enclose its own.
-void add_first_hsa_tool(Environment& environment, const std::string& library) {
-  const auto before = [&](const std::string& others) {
-    if (others.starts_with(library + " ")) return others;
-    return others.empty() || others == library ? library : library + " " + others;
-  };
+void add_gpu_tool(Environment& environment, const std::string& library) {
   for (auto& [name, value] : environment) {
     if (name != kHsaTools) continue;
-    value = before(value);
+    value = tools_with_gpu(library, value);
     return;
   }
   const char* const present = std::getenv(kHsaTools);
-  environment.emplace_back(kHsaTools, before(present == nullptr ? "" : present));
+  environment.emplace_back(kHsaTools, tools_with_gpu(library, present == nullptr ? "" : present));
 }
 
 // Fills the run folder for the library that plays the GPUs.
@@ -224,7 +219,7 @@ Status prepare_devices(const RunOptions& options, const std::string& program, co
     if (config->guard_allocations || options.probe.names_buffers)
       to.environment.emplace_back("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1");
     // The library learns there how many bytes the program asks for, and lets it sleep where it waits.
-    add_first_hsa_tool(to.environment, *library);
+    add_gpu_tool(to.environment, *library);
   }
   if (!options.correct_library.empty()) {
     const Result<std::string> library = preloadable(options.correct_library, run_dir.path());

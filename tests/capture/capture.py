@@ -856,6 +856,13 @@ def raw_hsa(bench):
         bench.replay(*where, status=14)
 
 
+def waits(bench):
+    """A program that waits for the GPU leaves it the core; signals.cc counts the time of the processor. It dispatches nothing."""
+    done = bench.wavetap("capture", "--gpu", bench.model, "-o", "c.wtcap", "--", bench.bin / "hsa" / "signals", status=2)
+    expect(" 0 failed" in done.stdout, done.stdout)
+    expect("no dispatch was captured" in done.stderr, done.stderr)
+
+
 def many_processes(bench):
     """Fresh processes, each with another layout of addresses: all reserve what they need."""
     bench.capture("capture_cases", "--launch", "1", "--only-touched", arguments=["linked"])
@@ -1147,7 +1154,7 @@ def page(bench):
 
 
 CASES = {f.__name__: f for f in (table, everything, same_output, in_place, counters, crash, host_calls, killed, replay_killed, selection, ranges, same_names, swap, grid, dump, damaged, hostile_files, disk_full, unprivileged, kinds, real, real_sparse, imported, vmm, only_touched, append, export,
-                                 export_relocated, two_gpus, unordered, rocm, changed, raw_hsa, other_host, kept, many_processes, generations, folder, taken, fixed_layout, from_code,
+                                 export_relocated, two_gpus, unordered, rocm, changed, raw_hsa, waits, other_host, kept, many_processes, generations, folder, taken, fixed_layout, from_code,
                                  wave_order, exit_codes, page)}
 
 
