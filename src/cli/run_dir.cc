@@ -45,7 +45,9 @@ bool has_memory_folder() {
 
 std::string temporary_folder(RunDir::Use use) {
   const char* folder = std::getenv("TMPDIR");
-  if (folder != nullptr && *folder != '\0') return folder;
+  std::error_code ignored;
+  if (folder != nullptr && *folder != '\0')
+    return fs::absolute(folder, ignored).lexically_normal();  // the program may go elsewhere
   return use == RunDir::Use::kSmallFiles && has_memory_folder() ? kMemoryFolder : "/tmp";
 }
 

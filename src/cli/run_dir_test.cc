@@ -64,6 +64,19 @@ TEST(RunDir, TmpdirDecides) {
   rmdir(folder);
 }
 
+TEST(RunDir, ProgramsThatGoElsewhereFindIt) {
+  char folder[] = "/tmp/run-dir-test-XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path("/tmp");
+  {
+    const TemporaryFolder own(folder + 5);
+    EXPECT_EQ(folder_of(RunDir::Use::kAnyFiles), folder);
+  }
+  std::filesystem::current_path(before);
+  rmdir(folder);
+}
+
 // A folder with a file in it, last touched a minute ago.
 std::string folder_left_at(const std::string& path, mode_t mode) {
   std::filesystem::create_directory(path);
