@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 
 #include "vgpu/preload/front.h"
 #include "vgpu/preload/hsa_tables.h"
@@ -39,8 +41,17 @@ constinit std::atomic<IpcAttach> g_ipc_attach{nullptr};
 
 uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
+// Else ROCr cuts small allocations out of blocks, and the first one in a block has the address of all of it.
+bool is_each_allocation_apart() {
+  static const bool s_is = [] {
+    const char* const value = std::getenv("HSA_DISABLE_FRAGMENT_ALLOCATOR");
+    return value != nullptr && std::strcmp(value, "1") == 0;
+  }();
+  return s_is;
+}
+
 void note_size(uint32_t status, void** pointer, size_t size) {
-  if (status != 0 || pointer == nullptr) return;
+  if (status != 0 || pointer == nullptr || !is_each_allocation_apart()) return;
   if (Driver* driver = front::running_driver())
     driver->note_requested_size(address_of(*pointer), size);
 }
