@@ -118,8 +118,8 @@ Result<Environment> prepare(const CaptureOptions& options, const std::string& pr
       return ready.error();
     environment.emplace_back(vgpu::kRunDirVariable, run_dir);
     gpu_preload = *library;
-    tools =
-        tools_with_gpu(*library, tools);  // which also tells it how many bytes the program asks for
+    tools = tools_with_gpu(*library, tools);
+    // Each allocation apart: the library learns how many bytes the program asks for.
     if (config->guard_allocations) environment.emplace_back("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1");
   }
   environment.emplace_back("LD_PRELOAD", preload_list(gpu_preload, "", *agent));
