@@ -48,9 +48,13 @@ Result<format::LaunchList> parse_launches(const std::string& text) {
   return std::move(*list);
 }
 
+std::string tools_asked_for() {
+  const char* const present = std::getenv("HSA_TOOLS_LIB");
+  return present == nullptr ? "" : present;
+}
+
 std::string tools_list(const std::string& library) {
-  const char* present = std::getenv("HSA_TOOLS_LIB");
-  const std::string before = present == nullptr ? "" : present;
+  const std::string before = tools_asked_for();
   if (before.empty() || before == library) return library;
   return before.ends_with(" " + library) ? before : before + " " + library;
 }

@@ -20,7 +20,9 @@ Status check_kernel_pattern(const std::string& pattern, const std::string& shown
 // --launch N[,N-M…].
 Result<format::LaunchList> parse_launches(const std::string& text);
 
-// HSA_TOOLS_LIB for a program: the tools ROCr is asked to load anyway, ours behind them.
+// The tools that ROCr is asked to load anyway; "" for none.
+std::string tools_asked_for();
+// HSA_TOOLS_LIB for a program: those, ours behind them.
 std::string tools_list(const std::string& library);
 // That of a program on virtual GPUs: the library that plays them comes before the others, whose functions its own then
 // enclose. It is there that threads sleep while they wait for the GPU.

@@ -95,8 +95,7 @@ void add_gpu_tool(Environment& environment, const std::string& library) {
     value = tools_with_gpu(library, value);
     return;
   }
-  const char* const present = std::getenv(kHsaTools);
-  environment.emplace_back(kHsaTools, tools_with_gpu(library, present == nullptr ? "" : present));
+  environment.emplace_back(kHsaTools, tools_with_gpu(library, tools_asked_for()));
 }
 
 // Fills the run folder for the library that plays the GPUs.

@@ -125,9 +125,7 @@ Status add_virtual_gpu(const ReplayCommand& options, const replay::Capture& capt
   if (!ready.ok()) return ready;
   command.environment.emplace_back(vgpu::kRunDirVariable, run_dir.path());
   command.environment.emplace_back("LD_PRELOAD", preload_list(*library, "", ""));
-  const char* const tools = std::getenv("HSA_TOOLS_LIB");
-  command.environment.emplace_back("HSA_TOOLS_LIB",
-                                   tools_with_gpu(*library, tools == nullptr ? "" : tools));
+  command.environment.emplace_back("HSA_TOOLS_LIB", tools_with_gpu(*library, tools_asked_for()));
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -73,8 +74,16 @@ TEST(RunDir, ProgramsThatGoElsewhereFindIt) {
     const TemporaryFolder own(folder + 5);
     EXPECT_EQ(folder_of(RunDir::Use::kAnyFiles), folder);
   }
-  std::filesystem::current_path(before);
   rmdir(folder);
+  // Where it stands is gone: nothing is made in a place that nobody named.
+  ASSERT_NE(mkdtemp(std::strcpy(folder, "/tmp/run-dir-test-XXXXXX")), nullptr);
+  std::filesystem::current_path(folder);
+  rmdir(folder);
+  {
+    const TemporaryFolder own("below");
+    EXPECT_FALSE(RunDir::create().ok());
+  }
+  std::filesystem::current_path(before);
 }
 
 // A folder with a file in it, last touched a minute ago.
