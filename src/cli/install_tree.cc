@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "cli/command.h"
+#include "jit/object_cache.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -29,9 +31,20 @@ Result<std::string> library_for_jit(const std::string& mode) {
   return library("libwavetap_jit.so");
 }
 std::string jit_cache_folder(const std::string& mode) {
-  // What is verified is compiled anew.
-  const std::string folder = mode == "on" ? util::cache_folder() : "";
-  return folder.empty() ? "" : folder + "/jit";
+  if (mode != "on") return "";  // what is verified is compiled anew
+  constexpr char kAdvice[] =
+      "the next run compiles it again; set XDG_CACHE_HOME to a folder of yours";
+  const std::string parent = util::cache_folder();
+  if (parent.empty()) {
+    warn(errorf("$HOME: not set, so that compiled code is not kept and %s", kAdvice));
+    return "";
+  }
+  const std::string folder = parent + "/jit";
+  const std::string refusal = jit::ObjectCache::refusal(folder);
+  if (refusal.empty()) return folder;
+  warn(errorf("%s: compiled code is not kept (%s), so that %s",
+              util::escape_control(folder).c_str(), refusal.c_str(), kAdvice));
+  return "";
 }
 std::string compile_cache_folder() {
   const std::string folder = util::cache_folder();

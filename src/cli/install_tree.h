@@ -23,7 +23,8 @@ std::string models_folder();
 Result<std::string> gpu_library();
 // The compiler that `mode`, of --gpu-jit or --jit, asks for: empty when it is "off".
 Result<std::string> library_for_jit(const std::string& mode);
-// Where it keeps what it has compiled; empty when nothing is to be kept, or there is no place for it.
+// Where it keeps what it has compiled; empty when nothing is to be kept, or, which it warns of, there
+// is no place for it.
 std::string jit_cache_folder(const std::string& mode);
 // Where results of AMD's compiler library are kept (vgpu/compile_cache.h); empty when there is no place for them.
 std::string compile_cache_folder();

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -44,14 +45,23 @@ bool is_ours(const struct stat& info) {
 
 }  // namespace
 
+std::string ObjectCache::refusal(const std::string& folder) {
+  const bool is_made = mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST;
+  struct stat info {};
+  if (!is_made || lstat(folder.c_str(), &info) != 0) return std::strerror(errno);
+  if (!S_ISDIR(info.st_mode)) return "is not a folder";
+  if (info.st_uid != geteuid()) return "belongs to another user";
+  if (!is_ours(info)) return "other users may write there";
+  if (access(folder.c_str(), W_OK | X_OK) != 0) return std::strerror(errno);
+  return "";
+}
+
 ObjectCache::ObjectCache(std::string folder, uint64_t limit_bytes)
     : folder_(std::move(folder)), limit_bytes_(limit_bytes), is_closed_(folder_.empty()) {}
 
 bool ObjectCache::open() {
   if (is_open_ || is_closed_) return is_open_;
-  mkdir(folder_.c_str(), 0700);
-  struct stat info {};
-  is_open_ = lstat(folder_.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && is_ours(info);
+  is_open_ = refusal(folder_).empty();
   is_closed_ = !is_open_;
   if (is_open_) evict();
   return is_open_;

@@ -4,7 +4,8 @@
 // written under another name and renamed, so that processes can share the folder; they carry a
 // checksum, and what is damaged, or belongs to somebody else, or others may write, is as good as
 // absent. When the folder has grown past its limit, what was used least lately goes. Where it cannot
-// be written nothing is kept, and nobody is told: the cache only ever saves time.
+// be written nothing is kept, and the program is not told: the cache only ever saves time. Its user
+// is, by who starts it (refusal).
 #pragma once
 
 #include <cstddef>
@@ -24,6 +25,9 @@ struct BlockKey {
 class ObjectCache {
  public:
   static constexpr uint64_t kDefaultLimit = uint64_t{256} << 20;
+
+  // Why nothing can be kept in `folder`, which is made if need be; empty when it can.
+  static std::string refusal(const std::string& folder);
 
   // An empty `folder`: there is no cache.
   explicit ObjectCache(std::string folder, uint64_t limit_bytes = kDefaultLimit);

@@ -101,6 +101,28 @@ TEST_F(ObjectCacheTest, AFolderThatOthersMayWriteIsNotUsed) {
   EXPECT_TRUE(missing.find(kKey).empty());
 }
 
+TEST_F(ObjectCacheTest, SaysWhyAFolderIsNotUsed) {
+  EXPECT_EQ(ObjectCache::refusal(folder_), "");
+  EXPECT_TRUE(fs::is_directory(folder_));
+  EXPECT_EQ(ObjectCache::refusal(folder_), "");
+  chmod(folder_.c_str(), 0777);
+  EXPECT_EQ(ObjectCache::refusal(folder_), "other users may write there");
+  EXPECT_EQ(ObjectCache::refusal("/proc/nothing/here"), "No such file or directory");
+  std::ofstream(root_ / "file");
+  EXPECT_EQ(ObjectCache::refusal(root_ / "file"), "is not a folder");
+  EXPECT_EQ(ObjectCache::refusal(root_ / "file/jit"), "Not a directory");
+  fs::create_symlink(folder_, root_ / "link");
+  EXPECT_EQ(ObjectCache::refusal(root_ / "link"), "is not a folder");
+  if (geteuid() != 0) {
+    chmod(folder_.c_str(), 0500);
+    EXPECT_EQ(ObjectCache::refusal(folder_), "Permission denied");
+    return;
+  }
+  chmod(folder_.c_str(), 0700);
+  ASSERT_EQ(chown(folder_.c_str(), 12345, 12345), 0);
+  EXPECT_EQ(ObjectCache::refusal(folder_), "belongs to another user");
+}
+
 TEST_F(ObjectCacheTest, WhatWasUsedLeastLatelyGoes) {
   ObjectCache cache(folder_, 20000);
   for (uint64_t i = 0; i < 15; ++i) {
