@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <system_error>
 
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -54,8 +57,32 @@ int run_main(int argc, char** argv) {
     case Parsed::What::kWantsVersion: fmt::print("{}", version_text()); return kDone;
     case Parsed::What::kMistake: return report_usage(program->describe(), parsed, arguments);
   }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return kUsage;
   return invocation.exit_code;
+}
+
+int report_bug(const std::exception& error) {
+  return fail({std::string("internal: ") + error.what() + "; please report this"}, kBug);
+}
+
+// `error`: why not all of what was printed arrived. A reader that left, such as `head`, has what it
+// wanted.
+int report_lost_output(int error) {
+  if (error == EPIPE) return kUsage;
+  return fail(errorf("standard output: cannot be written: %s; send it to a place with room",
+                     std::strerror(error)));
+}
+
+int run_guarded(int argc, char** argv) {
+  try {
+    const int exit_code = run_main(argc, argv);
+    if (std::fflush(stdout) != 0) return report_lost_output(errno);
+    return std::ferror(stdout) != 0 ? report_lost_output(EIO) : exit_code;
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) return report_lost_output(error.code().value());
+    return report_bug(error);
+  } catch (const std::exception& error) {
+    return report_bug(error);
+  }
 }
 
 }  // namespace
@@ -63,10 +90,5 @@ int run_main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   wavetap::cli::fill_standard_streams();
-  try {
-    return wavetap::cli::run_main(argc, argv);
-  } catch (const std::exception& error) {
-    return wavetap::cli::fail({std::string("internal: ") + error.what() + "; please report this"},
-                              wavetap::cli::kBug);
-  }
+  return wavetap::cli::run_guarded(argc, argv);
 }
