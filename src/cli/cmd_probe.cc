@@ -313,7 +313,7 @@ int probe_file(const ProbeCommandOptions& options,
 }
 
 bool is_capture(const std::vector<std::string>& program) {
-  return program.size() == 1 && program[0].ends_with(".wtcap");
+  return program.size() == 1 && replay::is_capture_file(program[0]);
 }
 
 bool is_prepared_folder(const std::vector<std::string>& program) {

@@ -20,6 +20,7 @@
 #include "cli/suppressions.h"
 #include "cli/usage.h"
 #include "proof/captured_map.h"
+#include "replay/capture_file.h"
 #include "replay/describe_fault.h"
 #include "sanitize/kinds.h"
 #include "store/add_markers.h"
@@ -295,7 +296,8 @@ void add_sanitize(Command& parent, Invocation& invocation) {
       invocation.exit_code = fail(program.error());
       return;
     }
-    if (!invocation.has_separator && !program->empty() && program->front().ends_with(".wtcap")) {
+    if (!invocation.has_separator && !program->empty() &&
+        replay::is_capture_file(program->front())) {
       invocation.exit_code =
           program->size() == 1
               ? sanitize_file(*options, program->front())

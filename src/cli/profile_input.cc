@@ -213,7 +213,7 @@ Result<profile::Profile> profile_input(const std::string& path, const ProfileInp
   if (access(path.c_str(), F_OK) != 0)
     return errorf("%s: %s; name a trace, a capture, or a program behind --", path.c_str(),
                   std::strerror(errno));
-  if (path.ends_with(".wtcap")) return profile_capture(path, input, selection);
+  if (replay::is_capture_file(path)) return profile_capture(path, input, selection);
   if (foreign::is_foreign(path)) {
     const Result<RunDir> folder = RunDir::create();
     if (!folder.ok()) return folder.error();

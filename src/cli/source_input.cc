@@ -254,9 +254,9 @@ Result<SourceInput> read_source_input(const std::string& path, const std::string
                                       const std::string& counters, const NameChoice& wanted) {
   std::error_code error;
   Result<SourceInput> input = std::filesystem::is_directory(path, error) ? of_probe(path)
-                              : path.ends_with(".wtcap") ? of_capture(path, target, wanted)
-                              : path.ends_with(".rpd")   ? of_trace(path, target, wanted)
-                                                         : of_file(path, target, wanted);
+                              : replay::is_capture_file(path) ? of_capture(path, target, wanted)
+                              : path.ends_with(".rpd")        ? of_trace(path, target, wanted)
+                                                              : of_file(path, target, wanted);
   if (!input.ok() || counters.empty()) return input;
   if (const Status added = add_counters(counters, *input); !added.ok()) return added.error();
   return input;

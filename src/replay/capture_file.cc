@@ -11,6 +11,7 @@
 
 #include "base/byte_cursor.h"
 #include "base/scoped_fd.h"
+#include "base/whole_io.h"
 
 namespace wavetap::replay {
 namespace {
@@ -68,6 +69,16 @@ uint64_t Capture::alias_of(const CapturedRegion& region) const {
                     owner->end() - address >= region.record.size_bytes &&
                     (address - owner->begin()) % kCapturePageBytes == 0;
   return fits ? address : 0;
+}
+
+bool is_capture_file(const std::string& path) {
+  if (path.ends_with(".wtcap")) return true;
+  const ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat st {};
+  char begin[sizeof format::kCaptureMagic];
+  return fd.valid() && ::fstat(fd.get(), &st) == 0 && S_ISREG(st.st_mode) &&
+         sys::read_whole(fd.get(), begin, sizeof begin) &&
+         std::memcmp(begin, format::kCaptureMagic, sizeof begin) == 0;
 }
 
 Result<std::unique_ptr<CaptureFile>> CaptureFile::open(const std::string& path) {

@@ -93,6 +93,9 @@ Result<std::string> walk_records(std::span<const std::byte> file, const std::str
 // The payload; empty when it cannot be unpacked.
 std::vector<std::byte> unpack(const CaptureRecord& record);
 
+// Whether a file is meant to be one: called FILE.wtcap, or beginning as one under whatever name.
+bool is_capture_file(const std::string& path);
+
 // Immutable but for the cache of pages: one thread.
 class CaptureFile {
  public:

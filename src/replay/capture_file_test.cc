@@ -1,5 +1,6 @@
 #include "replay/capture_file.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -127,6 +128,22 @@ TEST(CaptureFile, WhatWasWrittenIsRead) {
   EXPECT_TRUE(capture.has_before);
   EXPECT_TRUE(capture.has_after);
   expect_content(**file, capture);
+}
+
+TEST(CaptureFile, IsKnownByItsNameOrHowItBegins) {
+  const Folder folder;
+  CaptureWriter writer(folder / "raw");
+  write_capture(writer, 1);
+  EXPECT_TRUE(is_capture_file(folder / "raw"));
+  EXPECT_TRUE(is_capture_file(folder / "missing.wtcap"));  // what opens it says what is wrong
+  EXPECT_FALSE(is_capture_file(folder / "missing"));
+  EXPECT_FALSE(is_capture_file(folder / ""));
+  std::ofstream(folder / "short") << "WTCAP\r\n";
+  EXPECT_FALSE(is_capture_file(folder / "short"));
+  std::ofstream(folder / "script") << "#!/bin/sh\nexit 0\n";
+  EXPECT_FALSE(is_capture_file(folder / "script"));
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(is_capture_file(folder / "pipe"));  // and does not wait for a writer
 }
 
 TEST(CaptureFile, EqualPagesAreStoredOnceAndShared) {
