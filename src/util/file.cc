@@ -53,7 +53,9 @@ Status write_file(const std::string& path, std::string_view content) {
     return {};
   const int reason = errno;
   if (!in_place) unlink(temporary.c_str());
-  return errorf("%s: %s", path.c_str(), std::strerror(reason));
+  const bool is_full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+  return errorf("%s: %s; %s", path.c_str(), std::strerror(reason),
+                is_full ? "free some space or choose another place" : "choose a writable place");
 }
 
 Status check_writable(const std::string& path) {

@@ -56,6 +56,17 @@ TEST_F(FileTest, WritesIntoASpecialFileAndLeavesItOne) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
+TEST_F(FileTest, SaysWhatToDoWhereThereIsNoRoom) {
+  const Status full = write_file("/dev/full", "text");
+  ASSERT_FALSE(full.ok());
+  EXPECT_EQ(full.error().message,
+            "/dev/full: No space left on device; free some space or choose another place");
+  const Status nowhere = write_file(path("nowhere/file"), "text");
+  ASSERT_FALSE(nowhere.ok());
+  EXPECT_EQ(nowhere.error().message,
+            path("nowhere/file") + ": No such file or directory; choose a writable place");
+}
+
 TEST_F(FileTest, KnowsBeforehandWhereAFileCannotBeWritten) {
   EXPECT_TRUE(check_writable(path("new")).ok());
   EXPECT_FALSE(std::filesystem::exists(path("new"))) << "it only asks";

@@ -23,6 +23,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import hostile  # noqa: E402
+from other_users import folder_in_the_way  # noqa: E402
 from temporary import scratch_folder  # noqa: E402
 
 # Programs whose kernels give the same result in whatever order their waves run: matrices, sorting, scans, LDS, scratch, calls,
@@ -437,6 +438,9 @@ def unprivileged(bench):
     """A user without rights captures, looks, and replays on the engine and through ROCm."""
     if os.geteuid() != 0:
         print("SKIP unprivileged: this user has no rights, so all other tests are this one")
+        sys.exit(77)
+    if closed := folder_in_the_way(bench.bin):
+        print(f"SKIP unprivileged: no other user can reach what is below {closed}")
         sys.exit(77)
     nobody = bench.scratch / "nobody"
     nobody.mkdir()

@@ -10,6 +10,9 @@ import pathlib
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from other_users import folder_in_the_way  # noqa: E402
+
 
 def doctor(arguments, model, *options, **environment):
     command = [arguments.bin / "wavetap", "run", "--gpu", model, "--no-trace", "--", arguments.bin / "wavetap", "doctor", "--json", *options]
@@ -219,8 +222,8 @@ def unprivileged(arguments):
         if done.returncode not in (0, 2) or done.stderr:
             sys.exit(f"{done}")
         return json.loads(done.stdout)
-    if any(not folder.stat().st_mode & 1 for folder in [arguments.bin, *arguments.bin.parents]):
-        print("unprivileged: the build is in a folder of root's; left out")
+    if closed := folder_in_the_way(arguments.bin):
+        print(f"unprivileged: no other user can reach what is below {closed}; left out")
         return
     as_root, as_nobody = run(), run(user=65534, group=65534, extra_groups=[])
     expect(problems(as_nobody) == problems(as_root), "other problems than root's", as_nobody)
