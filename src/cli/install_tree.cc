@@ -41,10 +41,10 @@ std::string jit_cache_folder(const std::string& mode) {
   }
   const std::string folder = parent + "/jit";
   const std::string refusal = jit::ObjectCache::refusal(folder);
-  if (refusal.empty()) return folder;
-  warn(errorf("%s: compiled code is not kept (%s), so that %s",
-              util::escape_control(folder).c_str(), refusal.c_str(), kAdvice));
-  return "";
+  if (!refusal.empty())
+    warn(errorf("%s: compiled code is not kept (%s), so that %s",
+                util::escape_control(folder).c_str(), refusal.c_str(), kAdvice));
+  return folder;  // what was kept there before may still be read
 }
 std::string compile_cache_folder() {
   const std::string folder = util::cache_folder();

@@ -43,15 +43,22 @@ bool is_ours(const struct stat& info) {
   return info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-}  // namespace
-
-std::string ObjectCache::refusal(const std::string& folder) {
+// Why nothing is read from the folder, which is made if need be.
+std::string distrust(const std::string& folder) {
   const bool is_made = mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST;
   struct stat info {};
   if (!is_made || lstat(folder.c_str(), &info) != 0) return std::strerror(errno);
   if (!S_ISDIR(info.st_mode)) return "is not a folder";
   if (info.st_uid != geteuid()) return "belongs to another user";
   if (!is_ours(info)) return "other users may write there";
+  return "";
+}
+
+}  // namespace
+
+std::string ObjectCache::refusal(const std::string& folder) {
+  std::string reason = distrust(folder);
+  if (!reason.empty()) return reason;
   if (access(folder.c_str(), W_OK | X_OK) != 0) return std::strerror(errno);
   return "";
 }
@@ -61,7 +68,7 @@ ObjectCache::ObjectCache(std::string folder, uint64_t limit_bytes)
 
 bool ObjectCache::open() {
   if (is_open_ || is_closed_) return is_open_;
-  is_open_ = refusal(folder_).empty();
+  is_open_ = distrust(folder_).empty();
   is_closed_ = !is_open_;
   if (is_open_) evict();
   return is_open_;

@@ -114,8 +114,12 @@ TEST_F(ObjectCacheTest, SaysWhyAFolderIsNotUsed) {
   fs::create_symlink(folder_, root_ / "link");
   EXPECT_EQ(ObjectCache::refusal(root_ / "link"), "is not a folder");
   if (geteuid() != 0) {
+    chmod(folder_.c_str(), 0700);
+    ObjectCache(folder_).keep(kKey, object(7));
     chmod(folder_.c_str(), 0500);
     EXPECT_EQ(ObjectCache::refusal(folder_), "Permission denied");
+    EXPECT_EQ(ObjectCache(folder_).find(kKey), object(7)) << "kept before, and still ours";
+    chmod(folder_.c_str(), 0700);
     return;
   }
   chmod(folder_.c_str(), 0700);
