@@ -9,11 +9,13 @@
 #   is a test: fuzz.NAME.FILE runs random inputs and those of tests/corpus/NAME_FILE, once a bug each.
 #   FUZZ_INPUTS: how many random ones that is, where one takes long.
 #
-# IN_PROCESS marks code that runs inside somebody else's process: no exceptions, no RTTI; compiled with -O2.
+# IN_PROCESS marks code that runs inside somebody else's process: no exceptions, no RTTI; compiled with -O2. Where FAST names
+# the files that every call or dispatch goes through, the others are compiled with -O1.
 # The other folders run offline, in our own programs: numbers come from files there, and sums of hostile ones wrap
 # instead of being undefined. They are compiled lightly (-Og, less than half the time), but for FAST ones, patterns of files
 # with the loops over events; where that is not the whole folder, they are the target wt_NAME_fast.
-# LEVEL: another optimisation of a folder: -O3 for the recorder and for watchers of every access, -O1 for what goes over dispatches.
+# LEVEL: another optimisation of a folder: -O3 for the recorder and the handlers of probes, -O1 for what reads and writes files of
+# events, where the text takes the time.
 # APART: patterns of files that a library of ours takes without the rest of the folder;
 # ALONE: of files that are heavy or have options of their own and gain nothing from company (WT_UNITY below);
 # TESTS_ALONE: of tests that are heavy, or whose helpers have the names of other tests' helpers.
@@ -53,6 +55,11 @@ function(wt_offline TARGET LEVEL)
   else()
     target_compile_options(${TARGET} PRIVATE ${LEVEL} -fwrapv)
   endif()
+endfunction()
+
+# wt_in_process(TARGET LEVEL): how in-process code is compiled.
+function(wt_in_process TARGET LEVEL)
+  target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti> $<$<CONFIG:Release>:${LEVEL}>)
 endfunction()
 
 # wt_unity(TARGET FILES [APART file...] [ALONE file...]): compiles the target's sources up to FILES at a time, in batches
@@ -142,16 +149,21 @@ function(wt_folder NAME)
       list(REMOVE_ITEM apart ${fast})
       list(REMOVE_ITEM fast_apart ${apart})
       add_library(wt_${NAME}_fast OBJECT ${fast})
-      wt_unity(wt_${NAME}_fast ${WT_UNITY_FILES} APART ${fast_apart})
+      wt_unity(wt_${NAME}_fast ${WT_UNITY_FILES} APART ${fast_apart} ALONE ${alone})
       target_link_libraries(wt_${NAME}_fast PRIVATE wt_flags ${deps} ${ARG_LIBS})
-      wt_offline(wt_${NAME}_fast -O2)
+      if(ARG_IN_PROCESS)
+        wt_in_process(wt_${NAME}_fast ${level})
+        set(level -O1)
+      else()
+        wt_offline(wt_${NAME}_fast -O2)
+      endif()
       list(APPEND sources $<TARGET_OBJECTS:wt_${NAME}_fast>)
     endif()
     add_library(wt_${NAME} STATIC ${sources})
     wt_unity(wt_${NAME} ${WT_UNITY_FILES} APART ${apart} ALONE ${alone})
     target_link_libraries(wt_${NAME} PUBLIC wt_flags ${deps} ${ARG_LIBS} Threads::Threads)
     if(ARG_IN_PROCESS)
-      target_compile_options(wt_${NAME} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti> $<$<CONFIG:Release>:${level}>)
+      wt_in_process(wt_${NAME} ${level})
     else()
       wt_offline(wt_${NAME} ${level})
     endif()
