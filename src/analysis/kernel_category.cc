@@ -26,7 +26,7 @@ Error malformed(const std::string& origin, const std::string& what) {
 
 Result<KernelCategories> KernelCategories::parse(const std::string& text,
                                                  const std::string& origin) {
-  const nlohmann::ordered_json json = util::read_ordered_json(text);
+  const nlohmann::ordered_json json = util::read_json(text);
   if (!json.is_object()) return malformed(origin, "not a JSON object");
   KernelCategories out;
   for (const auto& [name, patterns] : json.items()) {

@@ -19,6 +19,7 @@
 #include "doctor/trace_truth.h"
 #include "model/model.h"
 #include "store/trace.h"
+#include "util/json.h"
 #include "util/text.h"
 #include "wavetap/trace.h"
 
@@ -271,8 +272,7 @@ Result<std::string> analyze(const store::Trace& trace, std::string_view name, si
   options.top = top;
   const Result<analysis::Report> report = run_by_name(trace, name, options, settings);
   if (!report.ok()) return report.error();
-  return analysis::render_json(*report, trace)
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return wavetap::util::json_line(analysis::render_json(*report, trace));
 }
 
 // Nothing is thrown into C: what std throws (in practice: no memory) becomes the error text.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "inspect/capture_view.h"
+#include "util/json.h"
 #include "util/terminal.h"
 #include "util/text.h"
 
@@ -35,8 +36,8 @@ int show(const CaptureShowOptions& options) {
   if (!file.damage().empty())
     warn({fmt::format("{}: {}; what comes before it is used", options.file, file.damage())});
   if (options.json) {
-    const nlohmann::json json = inspect::captures_json(file);
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    const nlohmann::ordered_json json = inspect::captures_json(file);
+    fmt::print("{}", util::json_text(json));
     return file.captures().empty() ? kDamagedFile : kDone;
   }
   if (!has_capture(file, options.capture)) {

@@ -13,6 +13,7 @@
 #include "cli/live_process.h"
 #include "cli/live_session.h"
 #include "format/session.h"
+#include "util/json.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"
@@ -180,9 +181,7 @@ int status(const ControlOptions& options) {
     if (options.json) array.push_back(status_json(pid, *answer, flying));
     else print_status(pid, *answer, flying);
   }
-  if (options.json)
-    fmt::print("{}\n", (options.pid.empty() ? array : array[0])
-                           .dump(2, ' ', false, ordered_json::error_handler_t::replace));
+  if (options.json) fmt::print("{}", util::json_text(options.pid.empty() ? array : array[0]));
   else if (!any) {
     const std::string problem = socket_folder_problem();
     if (!problem.empty()) return fail({"no recorder can be reached: " + problem});

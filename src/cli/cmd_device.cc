@@ -8,6 +8,7 @@
 #include "cli/install_tree.h"
 #include "doctor/device_choice.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -49,7 +50,7 @@ int tell_device(const DeviceOptions& options) {
   document["reasons"] = nlohmann::ordered_json::array();
   for (const std::string& reason : choice.reasons)
     document["reasons"].push_back(util::escape_control(reason));
-  fmt::print("{}\n", document.dump(2));
+  fmt::print("{}", util::json_text(document));
   return kDone;
 }
 

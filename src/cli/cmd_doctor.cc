@@ -17,6 +17,7 @@
 #include "doctor/machine.h"
 #include "doctor/process_libraries.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/subprocess.h"
 #include "util/terminal.h"
 #include "util/text.h"
@@ -156,7 +157,7 @@ int diagnose(const DoctorOptions& options, const std::vector<std::string>& progr
   if (!status.ok()) return fail(status.error());
 
   if (options.json) {
-    fmt::print("{}\n", doctor::to_json(report).dump(2));
+    fmt::print("{}", util::json_text(doctor::to_json(report)));
   } else {
     const doctor::TextOptions text{.columns = util::output_columns(STDOUT_FILENO),
                                    .colour = util::wants_colour(STDOUT_FILENO),

@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "replay/coverage.h"
 #include "replay/device_file.h"
+#include "util/json.h"
 #include "util/progress.h"
 #include "util/table.h"
 #include "util/terminal.h"
@@ -30,8 +31,8 @@ struct GpuCoverageOptions {
   bool json = false;
 };
 
-nlohmann::json to_json(const replay::ObjectCoverage& coverage) {
-  nlohmann::json missing = nlohmann::json::array();
+nlohmann::ordered_json to_json(const replay::ObjectCoverage& coverage) {
+  nlohmann::ordered_json missing = nlohmann::ordered_json::array();
   for (const replay::Missing& entry : coverage.missing) {
     missing.push_back({{"function", entry.function},
                        {"operation", entry.operation},
@@ -102,7 +103,7 @@ Result<std::vector<const codeobj::CodeObject*>> chosen_objects(const replay::Dev
 }
 
 int cover(const GpuCoverageOptions& options) {
-  nlohmann::json files = nlohmann::json::array();
+  nlohmann::ordered_json files = nlohmann::ordered_json::array();
   uint64_t missing = 0, unreadable = 0;
   for (const std::string& path : options.files) {
     const Result<std::unique_ptr<replay::DeviceFile>> file = replay::open_device_file(path);
@@ -123,7 +124,7 @@ int cover(const GpuCoverageOptions& options) {
       print_file(**file, objects);
       continue;
     }
-    nlohmann::json list = nlohmann::json::array();
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const replay::ObjectCoverage& object : objects) list.push_back(to_json(object));
     files.push_back({{"file", path},
                      {"code_objects", list},
@@ -132,10 +133,9 @@ int cover(const GpuCoverageOptions& options) {
   }
   const bool complete = missing == 0 && unreadable == 0;
   if (options.json) {
-    fmt::print(
-        "{}\n",
-        nlohmann::json{{"files", files}, {"missing_instructions", missing}, {"complete", complete}}
-            .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}",
+               util::json_text(
+                   {{"files", files}, {"missing_instructions", missing}, {"complete", complete}}));
   } else if (complete) {
     fmt::print("nothing is missing\n");
   } else {

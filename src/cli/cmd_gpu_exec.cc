@@ -14,6 +14,7 @@
 #include "replay/device_file.h"
 #include "replay/kernel_run.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/terminal.h"
 #include "util/text.h"
 
@@ -235,14 +236,14 @@ void print_text(replay::KernelRun& run, const replay::RunResult& result, const W
 
 void print_json(replay::KernelRun& run, const replay::RunResult& result, const Wanted& wanted,
                 const std::optional<SanitizeReport>& report) {
-  nlohmann::json json = {{"kernel", codeobj::demangle(run.kernel().name)},
-                         {"target", run.object().target_id()},
-                         {"seconds", result.seconds}};
+  nlohmann::ordered_json json = {{"kernel", codeobj::demangle(run.kernel().name)},
+                                 {"target", run.object().target_id()},
+                                 {"seconds", result.seconds}};
   for (const Dump& dump : wanted.dumps)
     json["arguments"][std::to_string(dump.argument)] = elements_of(run, dump);
   add_counters(json, result.counters);
   if (report) json["sanitize"] = sanitize_json(*report, kDone);
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}", util::json_text(json));
 }
 
 int exec(const GpuExecOptions& options) {

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/install_tree.h"
+#include "util/json.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"
@@ -19,7 +20,7 @@ struct GpuListOptions {
 };
 
 int list_gpus(const GpuListOptions& options) {
-  nlohmann::json array = nlohmann::json::array();
+  nlohmann::ordered_json array = nlohmann::ordered_json::array();
   util::Table table({{"MODEL"},
                      {"TARGET"},
                      {"GPUs", util::Align::kRight},
@@ -48,7 +49,7 @@ int list_gpus(const GpuListOptions& options) {
                      {"misbehaves", !model->quirks.empty()}});
   }
   if (options.json) {
-    fmt::print("{}\n", array.dump(2));
+    fmt::print("{}", util::json_text(array));
   } else {
     fmt::print("{}", table.text(util::output_columns(STDOUT_FILENO)));
   }

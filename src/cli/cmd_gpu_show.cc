@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/install_tree.h"
 #include "model/peaks.h"
+#include "util/json.h"
 #include "util/terminal.h"
 #include "util/text.h"
 
@@ -150,17 +151,17 @@ void print_peaks(const model::Model& m, const model::Peaks& peaks, bool colour) 
   fmt::print("  measured: {}\n", util::escape_control(m.latency_source));
 }
 
-nlohmann::json json_of(const model::Figure& figure) {
+nlohmann::ordered_json json_of(const model::Figure& figure) {
   if (figure.source == model::Source::kNone) return nullptr;
   return {{"per_second", figure.per_second},
           {"source", model::name_of(figure.source)},
           {"basis", figure.basis}};
 }
 
-nlohmann::json json_of(const model::Peaks& peaks) {
-  nlohmann::json object = {{"compute", nlohmann::json::array()},
-                           {"memory", nlohmann::json::array()},
-                           {"latency", nlohmann::json::array()}};
+nlohmann::ordered_json json_of(const model::Peaks& peaks) {
+  nlohmann::ordered_json object = {{"compute", nlohmann::ordered_json::array()},
+                                   {"memory", nlohmann::ordered_json::array()},
+                                   {"latency", nlohmann::ordered_json::array()}};
   for (const model::ComputePeak& peak : peaks.compute)
     object["compute"].push_back({{"pipe", model::name_of(peak.rate.pipe)},
                                  {"precision", model::name_of(peak.rate.precision)},
@@ -186,7 +187,7 @@ int show_gpu(const GpuShowOptions& options) {
   const model::Peaks peaks = model::peaks(*model);
 
   if (options.json) {
-    nlohmann::json object = {{"model", model->name}};
+    nlohmann::ordered_json object = {{"model", model->name}};
     for (const Section& section : sections) {
       for (const Figure& figure : section.figures) {
         std::visit([&](const auto& value) { object[figure.key] = value; }, figure.value);
@@ -194,7 +195,7 @@ int show_gpu(const GpuShowOptions& options) {
     }
     object["peaks"] = json_of(peaks);
     object["quirks"] = model->quirks;
-    fmt::print("{}\n", object.dump(2));
+    fmt::print("{}", util::json_text(object));
     return kDone;
   }
 

@@ -53,10 +53,10 @@ void add_optimize_report(Command& parent, Invocation& invocation, bool& chosen) 
 
 namespace {
 
-Result<nlohmann::json> read_profile(const std::string& path) {
+Result<nlohmann::ordered_json> read_profile(const std::string& path) {
   const Result<std::vector<std::byte>> bytes = util::read_file(path);
   if (!bytes.ok()) return bytes.error();
-  nlohmann::json json = util::read_json(
+  nlohmann::ordered_json json = util::read_json(
       std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
   if (!json.is_object()) return errorf("%s: not a profile.json of wavetap profile", path.c_str());
   return json;
@@ -68,9 +68,10 @@ struct GateOptions {
 };
 
 int run_gate(const GateOptions& options) {
-  const Result<nlohmann::json> before = read_profile(options.before);
+  const Result<nlohmann::ordered_json> before = read_profile(options.before);
   if (!before.ok()) return fail(before.error());
-  const Result<nlohmann::json> after = options.after.empty() ? before : read_profile(options.after);
+  const Result<nlohmann::ordered_json> after =
+      options.after.empty() ? before : read_profile(options.after);
   if (!after.ok()) return fail(after.error());
   const Result<optimize::Score> score = optimize::score_of(*after);
   const auto found = optimize::find_regressions(*before, *after, {});

@@ -37,6 +37,7 @@
 #include "replay/capture_file.h"
 #include "util/extended_pattern.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/terminal.h"
 #include "util/text.h"
 #include "vgpu/run_directory.h"
@@ -188,7 +189,7 @@ int finish(const ProbeCommandOptions& options, const std::vector<probe::HandlerC
                                .columns = util::output_columns(STDERR_FILENO),
                                .told = options.pass || options.real}));
   const inspect::Json json = inspect::to_json(*results, names);
-  const std::string text = json.dump(2, ' ', false, inspect::Json::error_handler_t::replace) + "\n";
+  const std::string text = util::json_text(json);
   if (!options.json.empty())
     if (const Status written = util::write_file(options.json, text); !written.ok())
       warn(written.error());

@@ -26,28 +26,29 @@ struct ProfileDiffOptions {
   bool json = false;
 };
 
-Result<nlohmann::json> read_document(const std::string& path) {
+Result<nlohmann::ordered_json> read_document(const std::string& path) {
   const Result<std::vector<std::byte>> bytes = util::read_file(path);
   if (!bytes.ok()) return bytes.error();
   const char* const text = reinterpret_cast<const char*>(bytes->data());
-  Result<nlohmann::json> json = util::parse_json({text, bytes->size()});
+  Result<nlohmann::ordered_json> json = util::parse_json({text, bytes->size()});
   if (json.ok()) {
     const Status good = profile::check_document(*json, path);
-    return good.ok() ? json : Result<nlohmann::json>(good.error());
+    return good.ok() ? json : Result<nlohmann::ordered_json>(good.error());
   }
   return errorf("%s: %s; write it anew with wavetap profile -o", path.c_str(),
                 json.error().message.c_str());
 }
 
 // A profile.json, the folder that holds one, or whatever `wavetap profile` reads.
-Result<nlohmann::json> document_of(const ProfileDiffOptions& options, const std::string& path) {
+Result<nlohmann::ordered_json> document_of(const ProfileDiffOptions& options,
+                                           const std::string& path) {
   const std::string inside = path + "/profile.json";
   if (access(inside.c_str(), F_OK) == 0) return read_document(inside);
   if (path.ends_with(".json")) return read_document(path);
   const Result<profile::Profile> made =
       profile_input(path, ProfileInput{options.gpu, ""}, profile::Selection{options.kernels, {}});
   if (!made.ok()) return made.error();
-  return nlohmann::json::parse(profile::profile_json(*made).dump());
+  return util::read_json(util::json_line(profile::profile_json(*made)));
 }
 
 int compare(const ProfileDiffOptions& options) {
@@ -57,16 +58,14 @@ int compare(const ProfileDiffOptions& options) {
     if (!gate.ok()) return fail(gate.error());
     gates.push_back(*gate);
   }
-  const Result<nlohmann::json> a = document_of(options, options.a);
+  const Result<nlohmann::ordered_json> a = document_of(options, options.a);
   if (!a.ok()) return fail(a.error());
-  const Result<nlohmann::json> b = document_of(options, options.b);
+  const Result<nlohmann::ordered_json> b = document_of(options, options.b);
   if (!b.ok()) return fail(b.error());
   const Result<profile::Comparison> comparison =
       profile::compare_profiles(*a, *b, options.least / 100);
   if (!comparison.ok()) return fail(comparison.error());
-  if (options.json)
-    fmt::print("{}\n", profile::comparison_json(*comparison)
-                           .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (options.json) fmt::print("{}", util::json_text(profile::comparison_json(*comparison)));
   else
     fmt::print("{}",
                profile::comparison_text(*comparison, options.top,

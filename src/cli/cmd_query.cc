@@ -9,6 +9,7 @@
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "util/csv.h"
+#include "util/json.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"
@@ -66,8 +67,7 @@ int query(const QueryOptions& options) {
     }
   }
   if (!stmt->status().ok()) return fail(stmt->status().error());
-  if (options.format == "json")
-    fmt::print("{}\n", rows.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (options.format == "json") fmt::print("{}", util::json_text(rows));
   if (options.format == "table") fmt::print("{}", table.text(util::output_columns(STDOUT_FILENO)));
   return kDone;
 }

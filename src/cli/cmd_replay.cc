@@ -27,6 +27,7 @@
 #include "replay/replay_run.h"
 #include "replay/verify.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -50,18 +51,18 @@ void print_text(const ReplayCommand& options, const Capture& capture, const Capt
 void print_json(const ReplayCommand& options, const Capture& capture, const CapturedKernel& kernel,
                 const replay::ReplayResult& result, const replay::Verdict* verdict,
                 const std::string& printed, const std::optional<SanitizeReport>& report) {
-  nlohmann::json json = {{"file", options.file},
-                         {"capture", capture.dispatch.capture},
-                         {"kernel", capture.kernel},
-                         {"target", amd::to_string(capture.target)},
-                         {"workgroups", result.workgroups},
-                         {"exact", true}};
+  nlohmann::ordered_json json = {{"file", options.file},
+                                 {"capture", capture.dispatch.capture},
+                                 {"kernel", capture.kernel},
+                                 {"target", amd::to_string(capture.target)},
+                                 {"workgroups", result.workgroups},
+                                 {"exact", true}};
   json.update(times_json(result.seconds));
   if (verdict != nullptr) json["verify"] = verdict_json(kernel, *verdict);
   if (options.counters) add_counters(json, result.counters);
   if (!printed.empty()) json["printed"] = printed;
   if (report) json["sanitize"] = sanitize_json(*report, kDone);
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  fmt::print("{}", util::json_text(json));
 }
 
 Status check_against(const ReplayCommand& options) {

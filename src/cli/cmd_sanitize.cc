@@ -25,6 +25,7 @@
 #include "sanitize/kinds.h"
 #include "store/add_markers.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/text.h"
 #include "vgpu/launch_choice.h"
 
@@ -61,8 +62,7 @@ int finish(const SanitizeOptions& options, SanitizeReport& report, int status) {
   fmt::print(stderr, "{}", sanitize_text(report, options.max));
   if (!options.json.empty()) {
     const nlohmann::ordered_json document = sanitize_json(report, status);
-    write_or_warn(options.json,
-                  document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    write_or_warn(options.json, util::json_text(document));
   }
   if (!options.sarif.empty()) write_or_warn(options.sarif, sanitize_sarif(report, status));
   return options.error_exitcode != 0 && report.errors() != 0 ? options.error_exitcode : status;

@@ -13,6 +13,7 @@
 #include "inspect/pass_sites.h"
 #include "model/occupancy.h"
 #include "replay/device_file.h"
+#include "util/json.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"
@@ -80,21 +81,21 @@ void print_table(const std::vector<Pair>& pairs) {
                  pair.object->target_id(), util::escape_control(unseen));
 }
 
-nlohmann::json needs_json(const Pair& pair, const codeobj::Kernel& kernel) {
-  nlohmann::json needs = {{"vgprs", kernel.vgpr_count},
-                          {"sgprs", kernel.sgpr_count},
-                          {"lds_bytes", kernel.lds_bytes},
-                          {"scratch_bytes", kernel.scratch_bytes}};
+nlohmann::ordered_json needs_json(const Pair& pair, const codeobj::Kernel& kernel) {
+  nlohmann::ordered_json needs = {{"vgprs", kernel.vgpr_count},
+                                  {"sgprs", kernel.sgpr_count},
+                                  {"lds_bytes", kernel.lds_bytes},
+                                  {"scratch_bytes", kernel.scratch_bytes}};
   if (const auto waves = waves_of(pair, kernel)) needs["waves_per_simd"] = *waves;
   return needs;
 }
 
 void print_json(const std::vector<Pair>& pairs) {
-  nlohmann::json rows = nlohmann::json::array();
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const Pair& pair : pairs) {
-    nlohmann::json sites = nlohmann::json::array();
+    nlohmann::ordered_json sites = nlohmann::ordered_json::array();
     for (const format::Site& site : pair.sites.sites) {
-      nlohmann::json row = {
+      nlohmann::ordered_json row = {
           {"kind", static_cast<int>(site.kind)}, {"bytes", site.bytes}, {"type", site.type}};
       if (!site.frames.empty())
         row["source"] = fmt::format("{}:{}", site.frames[0].file, site.frames[0].line);
@@ -109,8 +110,8 @@ void print_json(const std::vector<Pair>& pairs) {
                     {"unseen", pair.sites.unseen},
                     {"sites", std::move(sites)}});
   }
-  const nlohmann::json document = {{"version", 1}, {"kernels", std::move(rows)}};
-  fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  const nlohmann::ordered_json document = {{"version", 1}, {"kernels", std::move(rows)}};
+  fmt::print("{}", util::json_text(document));
 }
 
 std::optional<model::Model> model_for(const SitesOptions& options, amd::GfxTarget target) {

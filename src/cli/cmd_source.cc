@@ -12,6 +12,7 @@
 #include "cli/source_input.h"
 #include "inspect/source_text.h"
 #include "util/inlined_text.h"
+#include "util/json.h"
 #include "util/pattern.h"
 #include "util/text.h"
 
@@ -256,7 +257,7 @@ int show_source(const SourceOptions& options) {
       if (!place || !described["instructions"].empty())
         document["functions"].push_back(std::move(described));
     }
-    fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}", util::json_text(document));
     return kDone;
   }
   if (!with_code) {

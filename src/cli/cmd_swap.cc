@@ -15,6 +15,7 @@
 #include "swap/legality.h"
 #include "swap/table.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"
@@ -38,8 +39,8 @@ std::string shown_name(const swap::KernelInfo& kernel) {
   return util::escape_control(codeobj::demangle(kernel.name));
 }
 
-nlohmann::json to_json(const swap::KernelInfo& kernel) {
-  nlohmann::json arguments = nlohmann::json::array();
+nlohmann::ordered_json to_json(const swap::KernelInfo& kernel) {
+  nlohmann::ordered_json arguments = nlohmann::ordered_json::array();
   for (const swap::Argument& argument : kernel.arguments)
     arguments.push_back(
         {{"kind", argument.kind}, {"offset", argument.offset}, {"bytes", argument.bytes}});
@@ -59,8 +60,8 @@ nlohmann::json to_json(const swap::KernelInfo& kernel) {
           {"hash", fmt::format("{:016x}", kernel.hash)}};
 }
 
-nlohmann::json to_json(const swap::IndexedFile& file, const swap::IndexedObject& object) {
-  nlohmann::json variables = nlohmann::json::array();
+nlohmann::ordered_json to_json(const swap::IndexedFile& file, const swap::IndexedObject& object) {
+  nlohmann::ordered_json variables = nlohmann::ordered_json::array();
   for (const swap::Variable& variable : object.variables)
     variables.push_back({{"name", variable.name}, {"bytes", variable.bytes}});
   return {{"file", file.path},
@@ -70,9 +71,7 @@ nlohmann::json to_json(const swap::IndexedFile& file, const swap::IndexedObject&
           {"variables", variables}};
 }
 
-void print_json(const nlohmann::json& json) {
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-}
+void print_json(const nlohmann::ordered_json& json) { fmt::print("{}", util::json_text(json)); }
 
 size_t visible_arguments(const swap::KernelInfo& kernel) {
   return static_cast<size_t>(std::count_if(kernel.arguments.begin(), kernel.arguments.end(),
@@ -87,7 +86,8 @@ int list(const SwapCommandOptions& options) {
     const Status written = util::write_file(options.table, made.text());
     if (!written.ok()) return fail(written.error());
   }
-  nlohmann::json rows = nlohmann::json::array(), objects = nlohmann::json::array();
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array(),
+                         objects = nlohmann::ordered_json::array();
   util::Table table({{"KERNEL", util::Align::kLeft, /*may_shrink=*/true},
                      {"TARGET"},
                      {"ARGS", util::Align::kRight},
@@ -105,7 +105,7 @@ int list(const SwapCommandOptions& options) {
         if (!is_for(kernel, options.target)) continue;
         ++kernels;
         if (options.json) {
-          nlohmann::json row = to_json(kernel);
+          nlohmann::ordered_json row = to_json(kernel);
           row["file"] = file.path;
           rows.push_back(std::move(row));
           continue;
@@ -180,7 +180,7 @@ void print_answers(const Answers& answers) {
                                        util::count_of(loaded, "code object")));
 }
 
-void add_outcome(nlohmann::json& row, const swap::Verdict& verdict,
+void add_outcome(nlohmann::ordered_json& row, const swap::Verdict& verdict,
                  const swap::Candidate& candidate) {
   row["replacement"] = candidate.path;
   row["reason"] = verdict.is_legal() ? std::string() : std::string(to_string(verdict.reason));
@@ -188,10 +188,11 @@ void add_outcome(nlohmann::json& row, const swap::Verdict& verdict,
 }
 
 void print_answers_json(const SwapCommandOptions& options, const Answers& answers) {
-  nlohmann::json rows = nlohmann::json::array(), objects = nlohmann::json::array();
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array(),
+                         objects = nlohmann::ordered_json::array();
   for (const SwapAnswer& answer : answers.kernels) {
     const bool is_whole = answers.whole_of(answer) != nullptr;
-    nlohmann::json& row = rows.emplace_back(nlohmann::json{
+    nlohmann::ordered_json& row = rows.emplace_back(nlohmann::ordered_json{
         {"kernel", codeobj::demangle(answer.kernel->name)},
         {"symbol", answer.kernel->name},
         {"target", answer.kernel->target_id},
@@ -202,12 +203,12 @@ void print_answers_json(const SwapCommandOptions& options, const Answers& answer
     add_outcome(row, answer.verdict, *answer.candidate);
   }
   for (const WholeAnswer& answer : answers.objects) {
-    nlohmann::json& row =
-        objects.emplace_back(nlohmann::json{{"number", answer.object->number},
-                                            {"target", target_of(answer)},
-                                            {"kernels", answer.object->kernels.size()},
-                                            {"variables", answer.object->variables.size()},
-                                            {"loaded", answer.is_loaded()}});
+    nlohmann::ordered_json& row =
+        objects.emplace_back(nlohmann::ordered_json{{"number", answer.object->number},
+                                                    {"target", target_of(answer)},
+                                                    {"kernels", answer.object->kernels.size()},
+                                                    {"variables", answer.object->variables.size()},
+                                                    {"loaded", answer.is_loaded()}});
     add_outcome(row, answer.verdict, *answer.candidate);
   }
   print_json({{"source", options.source},

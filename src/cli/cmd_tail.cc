@@ -11,6 +11,7 @@
 #include "cli/live_process.h"
 #include "cli/live_session.h"
 #include "store/call_text.h"
+#include "util/json.h"
 
 namespace wavetap::cli {
 namespace {
@@ -63,9 +64,7 @@ class Printer {
             {"tid", tid},
             {"kind", kind}};
   }
-  void print(const ordered_json& object) {
-    fmt::print("{}\n", object.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
-  }
+  void print(const ordered_json& object) { fmt::print("{}\n", util::json_line(object)); }
 
   void print_call(LiveProcess& process, uint32_t tid, const format::CallRecord& call) {
     const store::RawFunction* function = process.facts.function(call.function);

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/live_process.h"
 #include "cli/live_session.h"
+#include "util/json.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"
@@ -209,8 +210,7 @@ class Top {
     view.window = std::move(window_);
     view.window.kernels = with_labels(view.window.kernels);
     if (options_.json) {
-      fmt::print("{}\n",
-                 to_json(view).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+      fmt::print("{}\n", util::json_line(to_json(view)));
       return;
     }
     if (terminal && !options_.once) fmt::print("\x1b[H\x1b[J");

@@ -17,6 +17,7 @@
 #include "tune/results.h"
 #include "tune/tuner.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/progress.h"
 #include "util/text.h"
 
@@ -192,9 +193,7 @@ int run_tune(const TuneOptions& options) {
     findings.measured = *difference;
   }
   if (is_on_machine) findings.clock = tune::clock_note(clocks, tune::read_gpu_clocks());
-  const std::string json =
-      tune::findings_json(findings).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
-      "\n";
+  const std::string json = util::json_text(tune::findings_json(findings));
   const Status written = write_results(findings, folder, json);
   std::filesystem::remove_all(folder + "/.builds", error);
   if (!written.ok()) return fail_with_output(written.error());

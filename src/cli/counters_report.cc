@@ -37,7 +37,7 @@ Status write_counters(const std::string& lines_path, const std::string& path) {
 #undef WT_COUNTER
   for (const std::string& line : util::split(text, '\n')) {
     if (line.empty()) continue;
-    nlohmann::ordered_json dispatch = util::read_ordered_json(line);
+    nlohmann::ordered_json dispatch = util::read_json(line);
     if (!dispatch.is_object() || !dispatch.contains("counters")) {
       ++losses;
       continue;
@@ -49,8 +49,7 @@ Status write_counters(const std::string& lines_path, const std::string& path) {
   const nlohmann::ordered_json document = {
       {"version", kCountersVersion}, {"emulated", true}, {"ticks_per_second", 100'000'000},
       {"dispatches", dispatches},    {"totals", totals}, {"losses", losses}};
-  return util::write_file(
-      path, document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  return util::write_file(path, util::json_text(document));
 }
 
 }  // namespace wavetap::cli

@@ -33,7 +33,7 @@ void print_counters(const emu::Counters& counters) {
   fmt::print("{}", table.text(util::output_columns(STDOUT_FILENO)));
 }
 
-void add_counters(nlohmann::json& json, const emu::Counters& counters) {
+void add_counters(nlohmann::ordered_json& json, const emu::Counters& counters) {
   for_each_counter(counters, [&](const char* name, uint64_t value, const char*) {
     json["counters"][name] = value;
   });
@@ -44,7 +44,7 @@ void add_counters(nlohmann::json& json, const emu::Counters& counters) {
 std::optional<emu::Counters> counters_of_line(std::string_view line) {
   const auto parsed = util::read_json(line);
   if (!parsed.is_object() || !parsed.contains("counters")) return {};
-  const nlohmann::json& counted = parsed["counters"];
+  const nlohmann::ordered_json& counted = parsed["counters"];
   emu::Counters counters;
 #define WT_COUNTER(name, help) counters.name = counted.value(#name, uint64_t{0});
 #include "emu/counters.inc"

@@ -13,7 +13,7 @@
 namespace wavetap::cli {
 namespace {
 
-using ParsedJson = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using optimize::RankedKernel;
 
 // "void ns::scale<float>(float*, int)" is written as `scale` in its source.
@@ -35,7 +35,7 @@ bool is_written_in(const optimize::Sources& sources, const std::string& demangle
   });
 }
 
-Result<ParsedJson> profile_of(const std::string& gpu, const std::vector<std::string>& program) {
+Result<Json> profile_of(const std::string& gpu, const std::vector<std::string>& program) {
   const Result<RunDir> folder = RunDir::create();
   if (!folder.ok()) return folder.error();
   std::vector<std::string> words = {
@@ -48,7 +48,7 @@ Result<ParsedJson> profile_of(const std::string& gpu, const std::vector<std::str
                   ran->output.c_str());
   const Result<std::vector<std::byte>> bytes = util::read_file(folder->path() + "/profile.json");
   if (!bytes.ok()) return bytes.error();
-  ParsedJson json = util::read_json(
+  Json json = util::read_json(
       std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
   if (!json.is_object()) return errorf("%s: its profile is not understood", program[0].c_str());
   return json;
@@ -68,20 +68,20 @@ std::string exact_regex(const std::string& name) {
 Result<std::vector<RankedKernel>> rank_kernels(const std::string& gpu,
                                                const std::vector<std::string>& program,
                                                const optimize::Sources& sources) {
-  const Result<ParsedJson> profile = profile_of(gpu, program);
+  const Result<Json> profile = profile_of(gpu, program);
   if (!profile.ok()) return profile.error();
   std::map<std::string, double> times;  // on the critical path
   double sum = 0;
   try {
-    for (const ParsedJson& kernel : profile->at("kernels")) {
-      const ParsedJson path = kernel.value("critical_path", ParsedJson::object());
+    for (const Json& kernel : profile->at("kernels")) {
+      const Json path = kernel.value("critical_path", Json::object());
       const double time = path.value("critical_share", 1.0) *
                           kernel.at("runtime_ms").get<double>() *
                           kernel.at("stability").at("runs").get<double>();
       times[kernel.at("kernel").at("name").get<std::string>()] += time;
       sum += time;
     }
-  } catch (const ParsedJson::exception&) {
+  } catch (const Json::exception&) {
     return errorf("%s: its profile is not understood", program[0].c_str());
   }
   std::vector<RankedKernel> ranked;

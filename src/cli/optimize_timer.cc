@@ -14,7 +14,7 @@
 namespace wavetap::cli {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // Pairs before those that count.
 constexpr uint32_t kWarmups = 2;

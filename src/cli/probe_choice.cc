@@ -91,12 +91,13 @@ Status use_library_filter(const std::string& path, ProbeRunOptions& probe) {
                   path.c_str());
   std::string patterns;
   if (const auto list = json.find("exclude"); list != json.end()) {
-    const bool are_texts = list->is_array() &&
-                           std::all_of(list->begin(), list->end(),
-                                       [](const nlohmann::json& item) { return item.is_string(); });
+    const bool are_texts = list->is_array() && std::all_of(list->begin(), list->end(),
+                                                           [](const nlohmann::ordered_json& item) {
+                                                             return item.is_string();
+                                                           });
     if (!are_texts)
       return errorf("%s: exclude: not a list of paths; write [\"…\", …]", path.c_str());
-    for (const nlohmann::json& glob : *list)
+    for (const nlohmann::ordered_json& glob : *list)
       patterns += (patterns.empty() ? "" : "|") + pattern_of(glob.get<std::string>());
   }
   if (!patterns.empty()) probe.not_libraries = "^(" + patterns + ")$";

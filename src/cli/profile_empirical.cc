@@ -26,7 +26,7 @@
 namespace wavetap::cli {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 using nlohmann::ordered_json;
 
 constexpr std::chrono::minutes kLimit{5};
@@ -172,8 +172,7 @@ int measure_empirically(const RunOptions& run, const std::string& folder, bool a
   empirical.told = std::move(*told);
   empirical.model = model_of(empirical.told);
   const ordered_json document = json_of(empirical);
-  const std::string text =
-      document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  const std::string text = util::json_text(document);
   if (!folder.empty()) {
     std::error_code ignored;
     std::filesystem::create_directories(folder, ignored);

@@ -91,7 +91,7 @@ std::string times_text(const std::vector<double>& seconds, const std::string& wh
                      times.outliers == 0 ? "" : ", " + util::count_of(times.outliers, "outlier"));
 }
 
-nlohmann::json times_json(const std::vector<double>& seconds) {
+nlohmann::ordered_json times_json(const std::vector<double>& seconds) {
   const ReplayTimes times = times_of(seconds);
   return {{"seconds", seconds},
           {"median_seconds", times.median},
@@ -157,15 +157,15 @@ void print_verdict(const CapturedKernel& kernel, const replay::Verdict& verdict)
   }
 }
 
-nlohmann::json verdict_json(const CapturedKernel& kernel, const replay::Verdict& verdict) {
-  nlohmann::json json = {{"equal", verdict.equal()},
-                         {"written_bytes", verdict.written_bytes},
-                         {"captured_bytes", verdict.captured_bytes},
-                         {"host_bytes", verdict.host_bytes},
-                         {"heap_bytes", verdict.heap_bytes},
-                         {"heap_pointers", verdict.heap_pointers},
-                         {"differing_elements", verdict.differing},
-                         {"buffers", nlohmann::json::array()}};
+nlohmann::ordered_json verdict_json(const CapturedKernel& kernel, const replay::Verdict& verdict) {
+  nlohmann::ordered_json json = {{"equal", verdict.equal()},
+                                 {"written_bytes", verdict.written_bytes},
+                                 {"captured_bytes", verdict.captured_bytes},
+                                 {"host_bytes", verdict.host_bytes},
+                                 {"heap_bytes", verdict.heap_bytes},
+                                 {"heap_pointers", verdict.heap_pointers},
+                                 {"differing_elements", verdict.differing},
+                                 {"buffers", nlohmann::ordered_json::array()}};
   for (const replay::BufferDifference& buffer : verdict.buffers) {
     json["buffers"].push_back(
         {{"name", buffer_name(kernel, buffer)},

@@ -63,7 +63,7 @@ struct ReplayTimes {
 ReplayTimes times_of(std::vector<double> seconds);
 // "0.412 ms on the engine", "10 times on the engine: median 0.412 ms, …".
 std::string times_text(const std::vector<double>& seconds, const std::string& where);
-nlohmann::json times_json(const std::vector<double>& seconds);
+nlohmann::ordered_json times_json(const std::vector<double>& seconds);
 
 // What a kernel prints goes where the program's printf goes, or with --json into `text`, for "printed".
 std::function<void(std::string_view, bool)> kernel_output(const ReplayCommand& options,
@@ -73,7 +73,8 @@ std::function<void(std::string_view, bool)> kernel_output(const ReplayCommand& o
 Result<replay::Tolerance> check_verify(const ReplayCommand& options, const replay::Capture& capture,
                                        const replay::CapturedKernel& kernel);
 void print_verdict(const replay::CapturedKernel& kernel, const replay::Verdict& verdict);
-nlohmann::json verdict_json(const replay::CapturedKernel& kernel, const replay::Verdict& verdict);
+nlohmann::ordered_json verdict_json(const replay::CapturedKernel& kernel,
+                                    const replay::Verdict& verdict);
 
 // The memory behind each pointer, as it is after the replay: DIR/arg0.bin and so on.
 Status dump_buffers(const std::string& folder, const replay::CapturedKernel& kernel,

@@ -24,6 +24,7 @@
 #include "replay/rocm_replay.h"
 #include "replay/touched_memory.h"
 #include "util/file.h"
+#include "util/json.h"
 #include "util/subprocess.h"
 #include "util/text.h"
 #include "vgpu/config.h"
@@ -194,8 +195,8 @@ struct Turns {
     if (difference.is_lower()) return "faster";
     return difference.is_higher() ? "slower" : "no difference";
   }
-  nlohmann::json json() const {
-    nlohmann::json made = times_json(against);
+  nlohmann::ordered_json json() const {
+    nlohmann::ordered_json made = times_json(against);
     made.update({{"kernel_from", *options.against},
                  {"clock", clock()},
                  {"verdict", verdict()},
@@ -230,16 +231,16 @@ struct Outcome {
 
 void tell_json(const ReplayCommand& options, const Outcome& outcome) {
   const replay::RocmResult& result = outcome.result;
-  nlohmann::json told = {{"file", options.file},
-                         {"capture", outcome.capture.dispatch.capture},
-                         {"kernel", outcome.capture.kernel},
-                         {"target", amd::to_string(outcome.capture.target)},
-                         {"workgroups", result.workgroups},
-                         {"gpu", result.gpu},
-                         {"placed_bytes", result.placed_bytes},
-                         {"method", result.method},
-                         {"attempts", outcome.attempt},
-                         {"exact", result.moved_ranges == 0}};
+  nlohmann::ordered_json told = {{"file", options.file},
+                                 {"capture", outcome.capture.dispatch.capture},
+                                 {"kernel", outcome.capture.kernel},
+                                 {"target", amd::to_string(outcome.capture.target)},
+                                 {"workgroups", result.workgroups},
+                                 {"gpu", result.gpu},
+                                 {"placed_bytes", result.placed_bytes},
+                                 {"method", result.method},
+                                 {"attempts", outcome.attempt},
+                                 {"exact", result.moved_ranges == 0}};
   if (result.moved_ranges > 0)
     told["relocated"] = {{"ranges", result.moved_ranges},
                          {"bytes", result.moved_bytes},
@@ -249,7 +250,7 @@ void tell_json(const ReplayCommand& options, const Outcome& outcome) {
   if (outcome.verdict) told["verify"] = verdict_json(outcome.kernel, *outcome.verdict);
   if (outcome.counters) add_counters(told, *outcome.counters);
   if (!outcome.printed.empty()) told["printed"] = outcome.printed;
-  fmt::print("{}\n", told.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  fmt::print("{}", util::json_text(told));
 }
 
 void tell_text(const ReplayCommand& options, const Outcome& outcome) {

@@ -86,12 +86,12 @@ class Reader {
 
   void add_finding(Json line) {
     // A copy has no instruction; the memory is its place.
-    const std::string where = line.contains("offset") ? line["offset"].dump()
+    const std::string where = line.contains("offset") ? util::json_line(line["offset"])
                               : line.contains("pc")   ? util::text_in(line, "pc")
                                                       : util::text_in(line, "address");
     const Json other = line.value("other", Json::object());
     const std::string against =
-        other.contains("offset") ? other["offset"].dump() : util::text_in(other, "pc");
+        other.contains("offset") ? util::json_line(other["offset"]) : util::text_in(other, "pc");
     const Place place(util::text_in(line, "kernel"), where, util::text_in(line, "kind"),
                       util::text_in(line, "severity"), against, util::text_in(line, "model"));
     const std::pair id(util::count_in(line, "pid"), util::count_in(line, "id"));
@@ -124,7 +124,7 @@ uint64_t SanitizeReport::errors() const {
 void fold_findings(std::string_view lines, SanitizeReport& report) {
   Reader reader(report);
   for (const std::string& line : util::split(lines, '\n'))
-    if (!line.empty()) reader.add(util::read_ordered_json(line));
+    if (!line.empty()) reader.add(util::read_json(line));
   reader.finish();
 }
 

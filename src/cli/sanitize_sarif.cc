@@ -72,8 +72,8 @@ Json result_of(const Json& finding) {
   }
   if (!related.empty()) result["relatedLocations"] = related;
   const Json& offset = finding.value("offset", Json(0));
-  result["partialFingerprints"] = {
-      {"wavetapPlace/v1", util::text_in(finding, "kind") + "/" + kernel + "/" + offset.dump()}};
+  result["partialFingerprints"] = {{"wavetapPlace/v1", util::text_in(finding, "kind") + "/" +
+                                                           kernel + "/" + util::json_line(offset)}};
   result["properties"] = finding;
   return result;
 }
@@ -100,7 +100,7 @@ std::string sanitize_sarif(const SanitizeReport& report, int exit_status) {
              {"invocations",
               Json::array({{{"executionSuccessful", true}, {"exitCode", exit_status}}})},
              {"results", results}}})}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return util::json_text(document);
 }
 
 }  // namespace wavetap::cli

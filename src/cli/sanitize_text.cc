@@ -73,7 +73,8 @@ std::string address_text(const Json& finding) {
 
 std::string triple(const Json& values) {
   if (!values.is_array() || values.size() != 3) return "?";
-  return fmt::format("({},{},{})", values[0].dump(), values[1].dump(), values[2].dump());
+  return fmt::format("({},{},{})", util::json_line(values[0]), util::json_line(values[1]),
+                     util::json_line(values[2]));
 }
 
 // "entry + 0x34, fill.hip:12: global_store_dword …".

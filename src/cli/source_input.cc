@@ -18,7 +18,7 @@
 namespace wavetap::cli {
 namespace {
 
-using ParsedJson = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 void add_object(const codeobj::CodeObject& object, const std::string& library,
                 const std::string& target, const NameChoice& wanted,
@@ -170,7 +170,7 @@ Result<SourceInput> of_trace(const std::string& path, const std::string& target,
 }
 
 // The site at an offset from the function's first instruction.
-std::optional<uint32_t> site_at(const SourceFunction& function, const ParsedJson& item) {
+std::optional<uint32_t> site_at(const SourceFunction& function, const Json& item) {
   const std::vector<inspect::ListedSite>& sites = function.listing.sites;
   if (!item.is_object() || !item.contains("offset") || sites.empty()) return std::nullopt;
   const uint64_t wanted = sites.front().address + item.value("offset", uint64_t{0});
@@ -182,12 +182,12 @@ std::optional<uint32_t> site_at(const SourceFunction& function, const ParsedJson
 }
 
 // Executions by block, figures of memory by access. False when nothing fits.
-bool add_counted(const ParsedJson& dispatch, SourceFunction& function) {
+bool add_counted(const Json& dispatch, SourceFunction& function) {
   bool any = false;
-  const auto number = [](const ParsedJson& item, const char* key) {
+  const auto number = [](const Json& item, const char* key) {
     return item.value(key, uint64_t{0});
   };
-  for (const ParsedJson& block : dispatch.value("blocks", ParsedJson::array())) {
+  for (const Json& block : dispatch.value("blocks", Json::array())) {
     const std::optional<uint32_t> first = site_at(function, block);
     if (!first) continue;
     const uint64_t count =
@@ -196,7 +196,7 @@ bool add_counted(const ParsedJson& dispatch, SourceFunction& function) {
       function.figures[*first + i].count += number(block, "executed");
     any = true;
   }
-  for (const ParsedJson& access : dispatch.value("accesses", ParsedJson::array())) {
+  for (const Json& access : dispatch.value("accesses", Json::array())) {
     const std::optional<uint32_t> site = site_at(function, access);
     if (!site) continue;
     inspect::SiteFigures& figures = function.figures[*site];
@@ -214,19 +214,19 @@ Status add_counters(const std::string& path, SourceInput& input) {
   const Result<std::vector<std::byte>> bytes = util::read_file(path);
   if (!bytes.ok()) return bytes.error();
   const auto* text = reinterpret_cast<const char*>(bytes->data());
-  const ParsedJson document = util::read_json({text, bytes->size()});
+  const Json document = util::read_json({text, bytes->size()});
   const auto list = document.is_object() ? document.find("dispatches") : document.end();
   if (!document.is_object() || list == document.end() || !list->is_array())
     return errorf("%s: not a file of counters; make it with wavetap run --counters FILE --caches",
                   path.c_str());
   bool any = false;
-  for (const ParsedJson& dispatch : *list)
+  for (const Json& dispatch : *list)
     for (SourceFunction& function : input.functions) {
       if (!dispatch.is_object() || !function.is_kernel ||
           function.name != dispatch.value("kernel", ""))
         continue;
       if (!dispatch.contains("target") ||
-          dispatch["target"] == ParsedJson(amd::to_string(function.listing.target)))
+          dispatch["target"] == Json(amd::to_string(function.listing.target)))
         any = add_counted(dispatch, function) || any;
     }
   if (!any)

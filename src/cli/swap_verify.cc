@@ -18,6 +18,7 @@
 #include "replay/kernel_argument.h"
 #include "replay/replay_run.h"
 #include "replay/verify.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -111,11 +112,11 @@ std::string to_text(const Comparison& one) {
   return text;
 }
 
-nlohmann::json to_json(const Comparison& one) {
-  nlohmann::json json = {{"capture", one.capture},
-                         {"kernel", one.kernel},
-                         {"replacement", one.file},
-                         {"compared", one.verdict.has_value()}};
+nlohmann::ordered_json to_json(const Comparison& one) {
+  nlohmann::ordered_json json = {{"capture", one.capture},
+                                 {"kernel", one.kernel},
+                                 {"replacement", one.file},
+                                 {"compared", one.verdict.has_value()}};
   if (!one.verdict) {
     json["why"] = one.why_not;
     return json;
@@ -182,14 +183,12 @@ SwapVerification verify_swaps(const SwapVerifyOptions& options) {
               compare(*file, capture, *index, table, options, *tolerance))
         all.push_back(std::move(*one));
   }
-  nlohmann::json rows = nlohmann::json::array();
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const Comparison& one : all) {
     rows.push_back(to_json(one));
     made.text += to_text(one);
   }
-  made.json = nlohmann::json{{"captures", rows}}.dump(2, ' ', false,
-                                                      nlohmann::json::error_handler_t::replace) +
-              "\n";
+  made.json = util::json_text({{"captures", rows}});
   const bool whole = std::all_of(all.begin(), all.end(),
                                  [](const Comparison& one) { return one.verdict.has_value(); });
   made.exit_code = whole && !all.empty() ? kDone : kIncomplete;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/render.h"
+#include "util/json.h"
 #include "util/terminal.h"
 
 namespace wavetap::cli {
@@ -26,8 +27,7 @@ Result<store::Trace> load_trace(const std::string& path, store::LoadOptions opti
 
 void print_report(const analysis::Report& report, const store::Trace& trace, bool json) {
   if (json) {
-    fmt::print("{}\n", analysis::render_json(report, trace)
-                           .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}", util::json_text(analysis::render_json(report, trace)));
     return;
   }
   analysis::RenderOptions options;

@@ -43,7 +43,7 @@ TrialResult run_one(const std::string& program, const std::string& name,
     result.text = child.error().message;
     return result;
   }
-  const nlohmann::json answer = util::read_json(child->output);
+  const nlohmann::ordered_json answer = util::read_json(child->output);
   if (child->timed_out && !answer.is_object()) {
     result.outcome = TrialOutcome::kHung;
     result.text = fmt::format("did not end within {} s", options.limit.count() / 1000);

@@ -77,14 +77,15 @@ bool read_choice(const std::string& file, const std::string& state, DeviceChoice
   const Result<std::vector<std::byte>> bytes = util::read_file(file);
   if (!bytes.ok()) return false;
   const auto* text = reinterpret_cast<const char*>(bytes->data());
-  const nlohmann::json kept = util::read_json({text, bytes->size()});
+  const nlohmann::ordered_json kept = util::read_json({text, bytes->size()});
   if (!kept.is_object() || kept.value("version", 0) != kChoiceVersion ||
       kept.value("state", "") != state)
     return false;
   const std::string device = kept.value("device", "");
   if (device != "cuda" && device != "cpu") return false;
   choice = {device, {}, true};
-  for (const nlohmann::json& reason : kept.value("reasons", nlohmann::json::array())) {
+  for (const nlohmann::ordered_json& reason :
+       kept.value("reasons", nlohmann::ordered_json::array())) {
     if (reason.is_string()) choice.reasons.push_back(reason.get<std::string>());
   }
   return true;
@@ -95,8 +96,8 @@ void write_choice(const std::string& file, const std::string& state, const Devic
                                        {"state", state},
                                        {"device", choice.device},
                                        {"reasons", choice.reasons}};
-  (void)util::write_file(file,
-                         kept.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n")
+  (void)util::write_file(
+      file, kept.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n")
       .ok();
 }
 

@@ -28,7 +28,7 @@ Layer ask(const std::string& program, const std::string& layer, const char* titl
     result.error = "did not answer within 10 s";
     return result;
   }
-  const nlohmann::json answer = util::read_json(child->output);
+  const nlohmann::ordered_json answer = util::read_json(child->output);
   if (!answer.is_object()) {
     result.error = child->signal != 0 ? fmt::format("died of signal {}", child->signal)
                                       : fmt::format("exit status {}", child->exit_status);
@@ -38,7 +38,8 @@ Layer ask(const std::string& program, const std::string& layer, const char* titl
   }
   result.library = answer.value("library", "");
   result.error = answer.value("error", "");
-  for (const nlohmann::json& device : answer.value("devices", nlohmann::json::array())) {
+  for (const nlohmann::ordered_json& device :
+       answer.value("devices", nlohmann::ordered_json::array())) {
     LayerFigures figures;
     figures.name = device.value("name", "");
     figures.arch = device.value("arch", "");

@@ -11,7 +11,7 @@
 namespace wavetap::exporter {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 std::string golden_folder() {
   const char* named = std::getenv("WAVETAP_GOLDEN");

@@ -17,6 +17,7 @@
 #include "export/formats.h"
 #include "export/packed_columns.h"
 #include "export/viewer_files.h"
+#include "util/json.h"
 
 namespace wavetap::exporter {
 namespace {
@@ -243,7 +244,7 @@ std::string escaped_html(std::string_view text) {
 // Inside a script element only "</" could end it early and "<!--" hide its end; "<" is the same to
 // JSON when it is written as a number.
 std::string script_json(const Json& json) {
-  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = util::json_line(json);
   std::string out;
   for (size_t at = 0; at < text.size();) {
     const size_t next = std::min(text.find('<', at), text.size());

@@ -49,7 +49,7 @@ TEST_F(SplitTest, EveryCallIsInExactlyOneFileWithinTheLimit) {
   for (const SplitFile& file : *files) {
     EXPECT_LE(file.bytes, 100u << 10);
     std::ifstream in(file.path);
-    const nlohmann::json json = nlohmann::json::parse(in, nullptr, false);
+    const nlohmann::ordered_json json = nlohmann::ordered_json::parse(in, nullptr, false);
     ASSERT_TRUE(json.is_object()) << file.path;
     for (const auto& event : json["traceEvents"]) {
       if (event["ph"] != "X") continue;

@@ -9,7 +9,7 @@
 namespace wavetap::foreign {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 const json& part(const json& object, const char* key) {
   static const json kNothing;

@@ -241,11 +241,12 @@ std::string memory_map_text(const Capture& capture, size_t columns) {
   return "\n" + table.text(columns);
 }
 
-nlohmann::json argument_json(const CaptureFile& file, const Capture& capture,
-                             const CapturedArgument& argument) {
-  nlohmann::json json = {{"name", argument.arg.name},        {"type", argument.type},
-                         {"kind", argument.arg.value_kind},  {"offset", argument.arg.offset},
-                         {"bytes", argument.arg.size_bytes}, {"value", argument_value(argument)}};
+nlohmann::ordered_json argument_json(const CaptureFile& file, const Capture& capture,
+                                     const CapturedArgument& argument) {
+  nlohmann::ordered_json json = {
+      {"name", argument.arg.name},        {"type", argument.type},
+      {"kind", argument.arg.value_kind},  {"offset", argument.arg.offset},
+      {"bytes", argument.arg.size_bytes}, {"value", argument_value(argument)}};
   if (argument.region == nullptr) return json;
   json["region"] = argument.region->record.region;
   json["extent_bytes"] = argument.extent_bytes;
@@ -256,33 +257,33 @@ nlohmann::json argument_json(const CaptureFile& file, const Capture& capture,
   return json;
 }
 
-nlohmann::json capture_json(const CaptureFile& file, const Capture& capture) {
+nlohmann::ordered_json capture_json(const CaptureFile& file, const Capture& capture) {
   const format::CaptureDispatch& d = capture.dispatch;
   const CapturedKernel kernel = replay::find_captured_kernel(file, capture);
-  nlohmann::json json = {{"capture", d.capture},
-                         {"kernel", capture.kernel},
-                         {"source", source_line(capture, kernel)},
-                         {"program", capture.program},
-                         {"model", capture.model},
-                         {"target", amd::to_string(capture.target)},
-                         {"pid", d.pid},
-                         {"queue", d.queue},
-                         {"launch", d.launch},
-                         {"dispatch", d.dispatch},
-                         {"grid_size", d.grid_size},
-                         {"workgroup_size", d.workgroup_size},
-                         {"lds_bytes", d.group_segment_bytes},
-                         {"scratch_bytes_per_lane", d.private_segment_bytes},
-                         {"dynamic_stack", has_dynamic_stack(kernel)},
-                         {"unordered", capture.is_unordered()},
-                         {"has_before", capture.has_before},
-                         {"has_after", capture.has_after},
-                         {"fault", capture.fault},
-                         {"only_touched", capture.is_only_touched()},
-                         {"redacted", is_redacted(capture)},
-                         {"arguments", nlohmann::json::array()},
-                         {"regions", nlohmann::json::array()},
-                         {"code_objects", nlohmann::json::array()}};
+  nlohmann::ordered_json json = {{"capture", d.capture},
+                                 {"kernel", capture.kernel},
+                                 {"source", source_line(capture, kernel)},
+                                 {"program", capture.program},
+                                 {"model", capture.model},
+                                 {"target", amd::to_string(capture.target)},
+                                 {"pid", d.pid},
+                                 {"queue", d.queue},
+                                 {"launch", d.launch},
+                                 {"dispatch", d.dispatch},
+                                 {"grid_size", d.grid_size},
+                                 {"workgroup_size", d.workgroup_size},
+                                 {"lds_bytes", d.group_segment_bytes},
+                                 {"scratch_bytes_per_lane", d.private_segment_bytes},
+                                 {"dynamic_stack", has_dynamic_stack(kernel)},
+                                 {"unordered", capture.is_unordered()},
+                                 {"has_before", capture.has_before},
+                                 {"has_after", capture.has_after},
+                                 {"fault", capture.fault},
+                                 {"only_touched", capture.is_only_touched()},
+                                 {"redacted", is_redacted(capture)},
+                                 {"arguments", nlohmann::ordered_json::array()},
+                                 {"regions", nlohmann::ordered_json::array()},
+                                 {"code_objects", nlohmann::ordered_json::array()}};
   if (!capture.touched.empty()) {
     json["read_bytes"] = replay::read_bytes(capture.touched);
     json["packed_read_bytes"] = replay::packed_read_bytes(file, capture);
@@ -319,11 +320,11 @@ std::string capture_text(const CaptureFile& file, size_t index, size_t columns) 
   return text + memory_map_text(capture, columns);
 }
 
-nlohmann::json captures_json(const CaptureFile& file) {
-  nlohmann::json json = {{"file", file.name()},
-                         {"file_bytes", file.file_bytes()},
-                         {"pages", file.page_count()},
-                         {"captures", nlohmann::json::array()}};
+nlohmann::ordered_json captures_json(const CaptureFile& file) {
+  nlohmann::ordered_json json = {{"file", file.name()},
+                                 {"file_bytes", file.file_bytes()},
+                                 {"pages", file.page_count()},
+                                 {"captures", nlohmann::ordered_json::array()}};
   for (const Capture& capture : file.captures())
     json["captures"].push_back(capture_json(file, capture));
   return json;

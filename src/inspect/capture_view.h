@@ -15,7 +15,7 @@ namespace wavetap::inspect {
 std::string capture_text(const replay::CaptureFile& file, size_t index, size_t columns);
 
 // All of them. Texts are bytes of the file, which need not be UTF-8.
-nlohmann::json captures_json(const replay::CaptureFile& file);
+nlohmann::ordered_json captures_json(const replay::CaptureFile& file);
 
 // "argument 2 (y, float*)".
 std::string argument_name(const replay::CapturedKernel& kernel, size_t index);

@@ -17,9 +17,10 @@ void check_text(const std::string& text) {
     if (static_cast<unsigned char>(c) < 0x20 && c != '\n') std::abort();
 }
 
-void check_json(const nlohmann::json& json) {
-  const std::string text = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
-  if (!nlohmann::json::accept(text)) std::abort();
+void check_json(const nlohmann::ordered_json& json) {
+  const std::string text =
+      json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  if (!nlohmann::ordered_json::accept(text)) std::abort();
 }
 
 // What takes longer with each byte of code, or each page that is listed, is bounded by the files that are tried.

@@ -8,6 +8,7 @@
 #include "inspect/reports.h"
 #include "inspect/site_figures.h"
 #include "inspect/source_text.h"
+#include "util/json.h"
 
 namespace wavetap::inspect {
 namespace {
@@ -95,8 +96,7 @@ std::string make_page(const ProbeResults& results, const std::vector<std::string
                      {"codes", std::move(codes)},
                      {"sources", std::move(sources)},
                      {"all", to_text(results, handlers, {.rows = 50, .columns = 0})}};
-  return fill_page(kProbeHtml, kProbeCss, kProbeJs,
-                   data.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return fill_page(kProbeHtml, kProbeCss, kProbeJs, util::json_line(data));
 }
 
 std::string fill_page(std::string_view html, std::string_view css, std::string_view js,

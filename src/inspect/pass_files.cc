@@ -13,7 +13,7 @@
 namespace wavetap::inspect {
 namespace {
 
-using ParsedJson = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using format::ProbeRecord;
 
 std::vector<std::byte> parse_bytes(const std::string& digits) {
@@ -25,12 +25,12 @@ std::vector<std::byte> parse_bytes(const std::string& digits) {
 }
 
 // One of three sizes, at least 1; 1 when the line is damaged.
-uint32_t size_in(const ParsedJson& sizes, size_t at, uint32_t most) {
+uint32_t size_in(const Json& sizes, size_t at, uint32_t most) {
   if (!sizes.is_array() || sizes.size() != 3 || !sizes[at].is_number_unsigned()) return 1;
   return static_cast<uint32_t>(std::clamp<uint64_t>(sizes[at].get<uint64_t>(), 1, most));
 }
 
-void read_launch(const ParsedJson& line, PassProcess& process) {
+void read_launch(const Json& line, PassProcess& process) {
   PassLaunch& launch = process.launches[static_cast<uint32_t>(util::count_in(line, "dispatch"))];
   launch.kernel = util::text_in(line, "kernel");
   launch.code = util::text_in(line, "code");
@@ -45,16 +45,15 @@ void read_launch(const ParsedJson& line, PassProcess& process) {
   launch.dispatch.group_segment_bytes = static_cast<uint32_t>(util::count_in(line, "lds_bytes"));
   launch.dispatch.private_segment_bytes =
       static_cast<uint32_t>(util::count_in(line, "scratch_bytes"));
-  const ParsedJson grid = line.value("grid_size", ParsedJson()),
-                   group = line.value("workgroup_size", ParsedJson());
+  const Json grid = line.value("grid_size", Json()), group = line.value("workgroup_size", Json());
   for (size_t i = 0; i < 3; ++i) {
     launch.dispatch.grid_size[i] = size_in(grid, i, UINT32_MAX);
     launch.dispatch.workgroup_size[i] = static_cast<uint16_t>(size_in(group, i, 1024));
   }
 }
 
-void read_counts(const ParsedJson& line, PassLaunch& launch) {
-  for (const ParsedJson& row : line.value("sites", ParsedJson::array())) {
+void read_counts(const Json& line, PassLaunch& launch) {
+  for (const Json& row : line.value("sites", Json::array())) {
     uint64_t cells[5] = {};
     if (!row.is_array() || row.size() != std::size(cells)) continue;
     for (size_t i = 0; i < std::size(cells); ++i)
@@ -64,7 +63,7 @@ void read_counts(const ParsedJson& line, PassLaunch& launch) {
   }
 }
 
-void read_line(const ParsedJson& line, PassProcess& process) {
+void read_line(const Json& line, PassProcess& process) {
   const std::string type = line.is_object() ? util::text_in(line, "type") : "";
   if (type == "launch") return read_launch(line, process);
   if (type == "plain") {

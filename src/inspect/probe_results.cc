@@ -384,7 +384,7 @@ Result<ProbeResults> read_probe_results(const std::string& folder) {
     const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
     reader.begin_process();
     for (const std::string& line : util::split(text, '\n'))
-      if (!line.empty()) reader.add(util::read_ordered_json(line));
+      if (!line.empty()) reader.add(util::read_json(line));
     reader.end_process();
   }
   return results;

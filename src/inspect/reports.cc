@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::inspect {
@@ -39,8 +40,7 @@ const Report* find_report(const std::string& handler) {
 std::string plugin_text(const std::string& handler, const Json& data) {
   if (data.is_object() && data.contains("text") && data["text"].is_string())
     return data["text"].get<std::string>() + "\n";
-  return fmt::format("{}: {}\n", handler,
-                     data.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return fmt::format("{}: {}\n", handler, util::json_line(data));
 }
 
 std::string kernel_head(const ProbedKernel& kernel) {

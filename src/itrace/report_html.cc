@@ -7,6 +7,7 @@
 #include "inspect/source_text.h"
 #include "itrace/page_files.h"
 #include "itrace/report.h"
+#include "util/json.h"
 #include "util/text.h"
 
 namespace wavetap::itrace {
@@ -54,8 +55,7 @@ std::string report_html(const Trace& trace, const Analysis& analysis) {
   data["sources"] = Json::object();
   for (const std::string& file : files)
     if (!texts.lines(file).empty()) data["sources"][file] = texts.lines(file);
-  return inspect::fill_page(kTraceHtml, kTraceCss, kTraceJs,
-                            data.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return inspect::fill_page(kTraceHtml, kTraceCss, kTraceJs, util::json_line(data));
 }
 
 }  // namespace wavetap::itrace

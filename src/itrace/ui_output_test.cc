@@ -111,17 +111,17 @@ TEST_F(UiOutput, IsReadBackAsItWasWritten) {
 }
 
 TEST_F(UiOutput, HasWhatTheViewerAsksFor) {
-  const auto names = nlohmann::json::parse(files_["filenames.json"]);
+  const auto names = nlohmann::ordered_json::parse(files_["filenames.json"]);
   EXPECT_EQ(names["gfxv"], "vega");
   EXPECT_EQ(names["gfxip"], 9);
   EXPECT_EQ(names["wave_filenames"]["0"]["0"]["1"]["0"][0], "se0_sm0_sl1_wv0.json");
-  const auto wave = nlohmann::json::parse(files_["se0_sm0_sl0_wv0.json"]);
+  const auto wave = nlohmann::ordered_json::parse(files_["se0_sm0_sl0_wv0.json"]);
   int64_t cycles = 0;
   for (const auto& span : wave["wave"]["timeline"]) cycles += span[1].get<int64_t>();
   EXPECT_EQ(cycles, wave["wave"]["end"].get<int64_t>() - wave["wave"]["begin"].get<int64_t>());
-  const auto code = nlohmann::json::parse(files_["code.json"]);
+  const auto code = nlohmann::ordered_json::parse(files_["code.json"]);
   EXPECT_EQ(code["code"][0][2].get<int>() + 1, code["code"][1][2].get<int>());  // a function's name
-  const auto occupancy = nlohmann::json::parse(files_["occupancy.json"]);
+  const auto occupancy = nlohmann::ordered_json::parse(files_["occupancy.json"]);
   EXPECT_EQ(occupancy["0"].size(), 4u);
   EXPECT_TRUE(std::filesystem::exists(folder_ + "/stats_" + ui_output_name(1, 2) + ".csv"));
 }

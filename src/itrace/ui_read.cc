@@ -14,7 +14,7 @@
 namespace wavetap::itrace {
 namespace {
 
-using ParsedJson = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr size_t kMostFileBytes = size_t{2} << 30;
 
@@ -45,34 +45,34 @@ class Reader {
                   what);
   }
 
-  Result<ParsedJson> parse(const std::string& name) const {
+  Result<Json> parse(const std::string& name) const {
     const std::optional<std::string> text = files_(name);
     if (!text)
       return errorf("%s/%s: is not there; copy the whole folder", shown_.c_str(), name.c_str());
-    Result<ParsedJson> json = util::parse_json(*text);
+    Result<Json> json = util::parse_json(*text);
     if (json.ok()) return json;
     return errorf("%s/%s: %s; record it again", shown_.c_str(), name.c_str(),
                   json.error().message.c_str());
   }
 
-  static uint64_t number(const ParsedJson& json, const char* key) {
+  static uint64_t number(const Json& json, const char* key) {
     const auto found = json.find(key);
     return found != json.end() && found->is_number() ? whole(*found) : 0;
   }
-  static uint64_t whole(const ParsedJson& json) {
+  static uint64_t whole(const Json& json) {
     if (json.is_number_unsigned()) return json.get<uint64_t>();
     if (json.is_number_integer()) return static_cast<uint64_t>(json.get<int64_t>());
     if (!json.is_number_float()) return 0;
     const double value = json.get<double>();
     return value >= 0 && value < 1.8e19 ? static_cast<uint64_t>(value) : 0;
   }
-  static std::string string(const ParsedJson& json, const char* key) {
+  static std::string string(const Json& json, const char* key) {
     const auto found = json.find(key);
     return found != json.end() && found->is_string() ? found->get<std::string>() : "";
   }
 
   Status read_names() {
-    const Result<ParsedJson> names = parse("filenames.json");
+    const Result<Json> names = parse("filenames.json");
     if (!names.ok()) return names.error();
     if (!names->is_object()) return wrong("filenames.json", "top", "is not an object");
     const uint64_t major = number(*names, "gfxip");
@@ -85,7 +85,7 @@ class Reader {
   }
 
   // {se:{simd:{slot:{id:[file,begin,end]}}}}
-  Status find_waves(const ParsedJson& level, const std::string& place, int depth) {
+  Status find_waves(const Json& level, const std::string& place, int depth) {
     if (depth == 4) {
       if (!level.is_array() || level.empty() || !level[0].is_string())
         return wrong("filenames.json", place, "is not [file, begin, end]");
@@ -102,7 +102,7 @@ class Reader {
     return {};
   }
 
-  void take_ours(const ParsedJson& ours) {
+  void take_ours(const Json& ours) {
     trace_.kernel = string(ours, "kernel");
     trace_.gpu = string(ours, "gpu");
     trace_.target = string(ours, "target");
@@ -116,12 +116,12 @@ class Reader {
     trace_.losses.waves_cut = number(ours, "waves_cut");
     trace_.losses.instructions_lost = number(ours, "instructions_lost");
     if (const auto notes = ours.find("notes"); notes != ours.end() && notes->is_array())
-      for (const ParsedJson& note : *notes)
+      for (const Json& note : *notes)
         if (note.is_string()) trace_.notes.push_back(note.get<std::string>());
   }
 
   Status read_code() {
-    const Result<ParsedJson> json = parse("code.json");
+    const Result<Json> json = parse("code.json");
     if (!json.ok()) return json.error();
     const auto rows = json->is_object() ? json->find("code") : json->end();
     if (!json->is_object() || rows == json->end())
@@ -129,7 +129,7 @@ class Reader {
     if (rows->is_null()) return {};
     if (!rows->is_array()) return wrong("code.json", "code", "is not a list");
     for (size_t i = 0; i < rows->size(); ++i) {
-      const ParsedJson& row = (*rows)[i];
+      const Json& row = (*rows)[i];
       const std::string place = fmt::format("code[{}]", i);
       if (!row.is_array() || row.size() < 10 || !row[0].is_string() || !row[3].is_string())
         return wrong("code.json", place, "is not a row of ten fields");
@@ -157,7 +157,7 @@ class Reader {
   // The kernel's name, of folders that do not say it elsewhere.
   Status read_occupancy() {
     if (!trace_.kernel.empty() || !files_("occupancy.json")) return {};
-    const Result<ParsedJson> json = parse("occupancy.json");
+    const Result<Json> json = parse("occupancy.json");
     if (!json.ok()) return json.error();
     if (!json->is_object()) return wrong("occupancy.json", "top", "is not an object");
     const auto dispatches = json->find("dispatches");
@@ -168,12 +168,12 @@ class Reader {
   }
 
   Status read_wave(const std::string& name) {
-    const Result<ParsedJson> json = parse(name);
+    const Result<Json> json = parse(name);
     if (!json.ok()) return json.error();
     const auto found = json->is_object() ? json->find("wave") : json->end();
     if (!json->is_object() || found == json->end() || !found->is_object())
       return wrong(name, "top", "has no object named wave");
-    const ParsedJson& described = *found;
+    const Json& described = *found;
     Wave wave;
     const std::string se = string(*json, "name");
     if (se.starts_with("SE")) wave.se = static_cast<uint32_t>(std::atoi(se.c_str() + 2));
@@ -195,25 +195,25 @@ class Reader {
   }
 
   // A list of the wave; null when it is not there.
-  static const ParsedJson* list(const ParsedJson& described, const char* key) {
+  static const Json* list(const Json& described, const char* key) {
     const auto found = described.find(key);
     return found == described.end() || found->is_null() ? nullptr : &*found;
   }
 
-  std::optional<uint32_t> row_at(const ParsedJson& line) const {
+  std::optional<uint32_t> row_at(const Json& line) const {
     if (!line.is_number_integer()) return std::nullopt;
     const auto found = row_of_line_.find(line.get<int64_t>());
     if (found == row_of_line_.end()) return std::nullopt;
     return static_cast<uint32_t>(found->second);
   }
 
-  Status read_issues(const std::string& name, const ParsedJson& described, Wave& wave) {
-    const ParsedJson* issues = list(described, "instructions");
+  Status read_issues(const std::string& name, const Json& described, Wave& wave) {
+    const Json* issues = list(described, "instructions");
     if (issues == nullptr) return {};
     if (!issues->is_array()) return wrong(name, "instructions", "is not a list");
     int64_t last = INT64_MIN;
     for (size_t i = 0; i < issues->size(); ++i) {
-      const ParsedJson& row = (*issues)[i];
+      const Json& row = (*issues)[i];
       const auto place = [&] { return fmt::format("instructions[{}]", i); };
       if (!row.is_array() || row.size() < 5)
         return wrong(name, place(), "is not a row of five numbers");
@@ -246,12 +246,12 @@ class Reader {
     return {};
   }
 
-  Status read_timeline(const std::string& name, const ParsedJson& described, Wave& wave) const {
-    const ParsedJson* spans = list(described, "timeline");
+  Status read_timeline(const std::string& name, const Json& described, Wave& wave) const {
+    const Json* spans = list(described, "timeline");
     if (spans == nullptr) return {};
     if (!spans->is_array()) return wrong(name, "timeline", "is not a list");
     for (size_t i = 0; i < spans->size(); ++i) {
-      const ParsedJson& span = (*spans)[i];
+      const Json& span = (*spans)[i];
       if (!span.is_array() || span.size() < 2 || !span[0].is_number_integer() ||
           !span[1].is_number_integer() || span[0].get<int64_t>() < 0 ||
           span[0].get<int64_t>() >= static_cast<int64_t>(kWaveStates))
@@ -263,19 +263,19 @@ class Reader {
   }
 
   // [[line, [[line, 0]…]]…]
-  Status read_waits(const std::string& name, const ParsedJson& described, Wave& wave) const {
-    const ParsedJson* waits = list(described, "waitcnt");
+  Status read_waits(const std::string& name, const Json& described, Wave& wave) const {
+    const Json* waits = list(described, "waitcnt");
     if (waits == nullptr) return {};
     if (!waits->is_array()) return wrong(name, "waitcnt", "is not a list");
     for (size_t i = 0; i < waits->size(); ++i) {
-      const ParsedJson& row = (*waits)[i];
+      const Json& row = (*waits)[i];
       const auto place = [&] { return fmt::format("waitcnt[{}]", i); };
       if (!row.is_array() || row.size() < 2 || !row[1].is_array())
         return wrong(name, place(), "is not [line, producers]");
       const std::optional<uint32_t> line = row_at(row[0]);
       if (!line) return wrong(name, place(), "names a line that code.json does not have");
       Wait wait{*line, {}};
-      for (const ParsedJson& producer : row[1]) {
+      for (const Json& producer : row[1]) {
         const std::optional<uint32_t> from =
             producer.is_array() && !producer.empty() ? row_at(producer[0]) : std::nullopt;
         if (!from) return wrong(name, place(), "names a producer that code.json does not have");

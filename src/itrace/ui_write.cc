@@ -9,6 +9,7 @@
 
 #include "itrace/ui_output.h"
 #include "util/file.h"
+#include "util/json.h"
 
 namespace wavetap::itrace {
 namespace {
@@ -17,9 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr char kVersion[] = "3.0.0";
 constexpr double kRealtimeHz = 100e6;
 
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string text_of(const Json& json) { return util::json_line(json); }
 
 std::string quoted(const std::string& text) { return text_of(Json(text)); }
 

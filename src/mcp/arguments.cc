@@ -13,7 +13,7 @@
 namespace wavetap::mcp {
 namespace {
 
-using ParsedJson = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kEvaluations = 10;
 
@@ -21,7 +21,7 @@ struct Words {
   std::vector<std::string> options, places, program;
 };
 
-Result<std::string> text_of(const Parameter& parameter, const ParsedJson& value) {
+Result<std::string> text_of(const Parameter& parameter, const Json& value) {
   if (!value.is_string()) return errorf("%s: not a string", parameter.name.c_str());
   std::string text = value.get<std::string>();
   if (text.find('\0') != std::string::npos)
@@ -29,10 +29,10 @@ Result<std::string> text_of(const Parameter& parameter, const ParsedJson& value)
   return text;
 }
 
-Result<std::vector<std::string>> texts_of(const Parameter& parameter, const ParsedJson& value) {
+Result<std::vector<std::string>> texts_of(const Parameter& parameter, const Json& value) {
   if (!value.is_array()) return errorf("%s: not an array of strings", parameter.name.c_str());
   std::vector<std::string> texts;
-  for (const ParsedJson& one : value) {
+  for (const Json& one : value) {
     Result<std::string> text = text_of(parameter, one);
     if (!text.ok()) return text.error();
     texts.push_back(std::move(*text));
@@ -55,8 +55,7 @@ void place(const Parameter& parameter, const std::string& value, Words& words) {
   else words.options.push_back(parameter.option + "=" + value);
 }
 
-Status take_texts(const Parameter& parameter, const ParsedJson& value, const Roots& roots,
-                  Words& words) {
+Status take_texts(const Parameter& parameter, const Json& value, const Roots& roots, Words& words) {
   const Result<std::vector<std::string>> texts = texts_of(parameter, value);
   if (!texts.ok()) return texts.error();
   if (parameter.kind == Kind::kInputs && texts->empty())
@@ -80,8 +79,7 @@ Status take_texts(const Parameter& parameter, const ParsedJson& value, const Roo
   return {};
 }
 
-Status take_text(const Parameter& parameter, const ParsedJson& value, const Roots& roots,
-                 Words& words) {
+Status take_text(const Parameter& parameter, const Json& value, const Roots& roots, Words& words) {
   Result<std::string> text = text_of(parameter, value);
   if (!text.ok()) return text.error();
   switch (parameter.kind) {
@@ -111,7 +109,7 @@ Status take_text(const Parameter& parameter, const ParsedJson& value, const Root
   return {};
 }
 
-Status take(const Parameter& parameter, const ParsedJson& value, const Roots& roots, Words& words) {
+Status take(const Parameter& parameter, const Json& value, const Roots& roots, Words& words) {
   switch (parameter.kind) {
     case Kind::kInteger:
       if (!value.is_number_unsigned() || value.get<uint64_t>() > UINT32_MAX)
@@ -129,7 +127,7 @@ Status take(const Parameter& parameter, const ParsedJson& value, const Roots& ro
   }
 }
 
-Status refuse_unknown(const Tool& tool, const ParsedJson& arguments) {
+Status refuse_unknown(const Tool& tool, const Json& arguments) {
   std::vector<std::string> names;
   for (const Parameter& parameter : tool.parameters) names.push_back(parameter.name);
   for (const auto& [name, value] : arguments.items()) {
@@ -142,14 +140,14 @@ Status refuse_unknown(const Tool& tool, const ParsedJson& arguments) {
 }
 
 // A step goes on where the last one ended: the journal is there, and its results say how far it is.
-void add_step(const ParsedJson& arguments, const Roots& roots, Words& words) {
+void add_step(const Json& arguments, const Roots& roots, Words& words) {
   double done = 0;
   const Result<std::string> folder = roots.to_write(arguments.at("output").get<std::string>());
   if (folder.ok() && access((*folder + "/journal.db").c_str(), F_OK) == 0)
     words.options.emplace_back("--resume");
   if (folder.ok())
     if (const auto bytes = util::read_file(*folder + "/best.json"); bytes.ok()) {
-      const ParsedJson best = util::read_json(
+      const Json best = util::read_json(
           std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
       if (best.is_object() && best.contains("evaluated_configs") &&
           best["evaluated_configs"].is_number())
@@ -162,7 +160,7 @@ void add_step(const ParsedJson& arguments, const Roots& roots, Words& words) {
 
 }  // namespace
 
-Result<std::vector<std::string>> make_words(const Tool& tool, const ParsedJson& arguments,
+Result<std::vector<std::string>> make_words(const Tool& tool, const Json& arguments,
                                             const Roots& roots, const std::string& answer_folder) {
   if (!arguments.is_object())
     return errorf("%s: its arguments are not an object", tool.name.c_str());

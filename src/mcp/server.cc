@@ -13,8 +13,6 @@
 namespace wavetap::mcp {
 namespace {
 
-using Plain = nlohmann::json;
-
 constexpr int kParseError = -32700, kInvalidRequest = -32600, kUnknownMethod = -32601,
               kInvalidParams = -32602;
 // Versions of the protocol that this server speaks, the newest first.
@@ -29,7 +27,7 @@ constexpr char kInstructions[] =
     "exit_status (0: done; others as its description says), result, and what the command wrote to its "
     "standard error.";
 
-Server::Json error_message(const Plain& id, int code, const std::string& what) {
+Server::Json error_message(const Json& id, int code, const std::string& what) {
   return {{"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", code}, {"message", what}}}};
 }
 
@@ -39,11 +37,9 @@ Server::Json text_result(const std::string& text, bool is_error) {
   return result;
 }
 
-bool is_id(const Plain& id) { return id.is_string() || id.is_number_integer(); }
+bool is_id(const Json& id) { return id.is_string() || id.is_number_integer(); }
 
-std::string dump(const Server::Json& json) {
-  return json.dump(-1, ' ', false, Server::Json::error_handler_t::replace);
-}
+std::string dump(const Server::Json& json) { return util::json_line(json); }
 
 }  // namespace
 
@@ -57,7 +53,7 @@ struct Server::Batch {
 };
 
 struct Server::Call {
-  Plain id, token;  // token: null when nobody wants to hear of progress
+  Json id, token;  // token: null when nobody wants to hear of progress
   const Tool* tool = nullptr;
   std::vector<std::string> words;
   std::string folder;  // for its answer; "": none
@@ -88,7 +84,7 @@ void Server::refuse_long_line() {
 
 void Server::receive(const std::string& line) {
   if (line.find_first_not_of(" \t\r") == std::string::npos) return;
-  const Plain message = Plain::parse(line, nullptr, false);
+  const Json message = Json::parse(line, nullptr, false);
   if (message.is_discarded()) return write(error_message(nullptr, kParseError, "not JSON"));
   if (!message.is_array()) return receive_one(message, nullptr);
   if (message.empty() || (!version_.empty() && version_ != kBatchVersion))
@@ -96,15 +92,15 @@ void Server::receive(const std::string& line) {
         error_message(nullptr, kInvalidRequest, "no batches in this version of the protocol"));
   auto batch = std::make_shared<Batch>();
   batch->send = [this](const Json& answers) { write(answers); };
-  for (const Plain& one : message) receive_one(one, batch);
+  for (const Json& one : message) receive_one(one, batch);
 }
 
-void Server::receive_one(const Plain& message, const std::shared_ptr<Batch>& batch) {
+void Server::receive_one(const Json& message, const std::shared_ptr<Batch>& batch) {
   const Answer answer = [this, batch](const Json& json) {
     if (batch) batch->answers.push_back(json);
     else write(json);
   };
-  if (!message.is_object() || message.value("jsonrpc", Plain()) != "2.0")
+  if (!message.is_object() || message.value("jsonrpc", Json()) != "2.0")
     return answer(error_message(nullptr, kInvalidRequest, "not a message of JSON-RPC 2.0"));
   if (!message.contains("method")) {
     // An answer; this server asks nothing.
@@ -112,11 +108,11 @@ void Server::receive_one(const Plain& message, const std::shared_ptr<Batch>& bat
       answer(error_message(nullptr, kInvalidRequest, "no method"));
     return;
   }
-  const Plain id = message.value("id", Plain());
+  const Json id = message.value("id", Json());
   if (!message["method"].is_string() || (message.contains("id") && !is_id(id)))
-    return answer(error_message(is_id(id) ? id : Plain(), kInvalidRequest, "bad method or id"));
+    return answer(error_message(is_id(id) ? id : Json(), kInvalidRequest, "bad method or id"));
   const std::string method = message["method"].get<std::string>();
-  const Plain params = message.value("params", Plain::object());
+  const Json params = message.value("params", Json::object());
   if (!params.is_object()) {
     if (message.contains("id"))
       answer(error_message(id, kInvalidParams, "params is not an object"));
@@ -126,7 +122,7 @@ void Server::receive_one(const Plain& message, const std::shared_ptr<Batch>& bat
   else notice(method, params);
 }
 
-void Server::handle(const std::string& method, const Plain& id, const Plain& params,
+void Server::handle(const std::string& method, const Json& id, const Json& params,
                     const Answer& answer) {
   const auto done = [&](const Json& result) {
     answer({{"jsonrpc", "2.0"}, {"id", id}, {"result", result}});
@@ -147,7 +143,7 @@ void Server::handle(const std::string& method, const Plain& id, const Plain& par
   answer(error_message(id, kUnknownMethod, "unknown method " + method.substr(0, 100)));
 }
 
-Server::Json Server::initialize(const Plain& params) {
+Server::Json Server::initialize(const Json& params) {
   const std::string wanted = params["protocolVersion"].get<std::string>();
   version_ = kVersions[0];
   for (const char* known : kVersions)
@@ -161,9 +157,9 @@ Server::Json Server::initialize(const Plain& params) {
            (options_.allow_run ? "" : " Tools that run programs are not offered: --allow-run.")}};
 }
 
-void Server::notice(const std::string& method, const Plain& params) {
+void Server::notice(const std::string& method, const Json& params) {
   if (method != "notifications/cancelled" || !params.contains("requestId")) return;
-  const Plain& id = params["requestId"];
+  const Json& id = params["requestId"];
   std::erase_if(waiting_, [&](const auto& call) { return call->id == id; });
   for (const auto& call : running_) {
     if (call->id != id) continue;
@@ -172,8 +168,8 @@ void Server::notice(const std::string& method, const Plain& params) {
   }
 }
 
-void Server::call_tool(const Plain& id, const Plain& params, const Answer& answer) {
-  const Plain name = params.value("name", Plain());
+void Server::call_tool(const Json& id, const Json& params, const Answer& answer) {
+  const Json name = params.value("name", Json());
   const auto tool =
       std::find_if(tools_.begin(), tools_.end(), [&](const Tool& one) { return name == one.name; });
   if (tool == tools_.end())
@@ -196,14 +192,14 @@ void Server::call_tool(const Plain& id, const Plain& params, const Answer& answe
     call->folder = folder;
   }
   Result<std::vector<std::string>> words =
-      make_words(*tool, params.value("arguments", Plain::object()), options_.roots, call->folder);
+      make_words(*tool, params.value("arguments", Json::object()), options_.roots, call->folder);
   if (!words.ok()) return refuse(words.error().message);
   call->id = id;
   call->tool = &*tool;
   call->words = std::move(*words);
   call->words.insert(call->words.begin(), options_.program);
   call->answer = answer;
-  const Plain meta = params.value("_meta", Plain::object());
+  const Json meta = params.value("_meta", Json::object());
   if (meta.is_object() && meta.contains("progressToken") && is_id(meta["progressToken"]))
     call->token = meta["progressToken"];
   waiting_.push_back(std::move(call));
@@ -286,7 +282,7 @@ Server::Json Server::result_of(const Call& call) const {
             call.tool->name, util::human_bytes(options_.output_bytes), text.substr(0, 4000)),
         true);
   Json answer = {{"exit_status", call.child->status()}};
-  Json result = util::read_ordered_json(text);
+  Json result = util::read_json(text);
   if (result.is_discarded()) result = text;
   answer["result"] = std::move(result);
   if (!call.folder.empty() && !call.child->output().empty())

@@ -57,12 +57,13 @@ class Server {
   struct Call;
   using Answer = std::function<void(const Json&)>;
 
-  void receive_one(const nlohmann::json& message, const std::shared_ptr<Batch>& batch);
-  void handle(const std::string& method, const nlohmann::json& id, const nlohmann::json& params,
-              const Answer& answer);
-  void call_tool(const nlohmann::json& id, const nlohmann::json& params, const Answer& answer);
-  void notice(const std::string& method, const nlohmann::json& params);
-  Json initialize(const nlohmann::json& params);
+  void receive_one(const nlohmann::ordered_json& message, const std::shared_ptr<Batch>& batch);
+  void handle(const std::string& method, const nlohmann::ordered_json& id,
+              const nlohmann::ordered_json& params, const Answer& answer);
+  void call_tool(const nlohmann::ordered_json& id, const nlohmann::ordered_json& params,
+                 const Answer& answer);
+  void notice(const std::string& method, const nlohmann::ordered_json& params);
+  Json initialize(const nlohmann::ordered_json& params);
   void start(std::unique_ptr<Call> call);
   bool attend(Call& call);  // true when it is over
   Json result_of(const Call& call) const;

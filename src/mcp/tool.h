@@ -58,7 +58,8 @@ std::vector<Tool> make_tools(const Choices& choices, bool allow_run);
 nlohmann::ordered_json describe(const Tool& tool);
 
 // The words behind the program's name, or what is wrong with the arguments, for the client to read.
-Result<std::vector<std::string>> make_words(const Tool& tool, const nlohmann::json& arguments,
+Result<std::vector<std::string>> make_words(const Tool& tool,
+                                            const nlohmann::ordered_json& arguments,
                                             const Roots& roots, const std::string& answer_folder);
 
 }  // namespace wavetap::mcp

@@ -123,7 +123,7 @@ std::string file_of(const Fence& fence, const Sources& sources) {
 }  // namespace
 
 Result<Proposed> parse_answer(const std::string& text, bool is_lenient) {
-  const Json json = util::read_ordered_json(text);
+  const Json json = util::read_json(text);
   if (!json.is_object()) return errorf("provider: its answer is not a JSON object");
   try {
     if ((!is_lenient || json.contains("schema")) &&

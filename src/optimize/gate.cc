@@ -10,21 +10,21 @@
 namespace wavetap::optimize {
 namespace {
 
-using ParsedJson = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
-bool has_kernels(const ParsedJson& profile) {
+bool has_kernels(const Json& profile) {
   return profile.is_object() && profile.contains("kernels") && profile["kernels"].is_array() &&
          profile.value("document", "") == "profile";
 }
 
 }  // namespace
 
-Result<Score> score_of(const ParsedJson& profile) {
+Result<Score> score_of(const Json& profile) {
   try {
     Score score;
     score.kernel = profile.at("kernel").at("name").get<std::string>();
     score.headroom = std::clamp(profile.at("headroom_fraction").get<double>(), 0.0, 0.99);
-    const ParsedJson critical = profile.value("critical_path", ParsedJson());
+    const Json critical = profile.value("critical_path", Json());
     if (critical.is_object() && critical.contains("fraction") && critical["fraction"].is_number())
       score.critical_fraction = critical["fraction"].get<double>();
     score.estimated_speedup = 1 / (1 - score.headroom);
@@ -33,12 +33,12 @@ Result<Score> score_of(const ParsedJson& profile) {
         score.headroom >= kLeastHeadroom && score.critical_fraction >= kLeastCritical &&
         score.priority >= kLeastPriority && score.estimated_speedup >= kLeastSpeedup;
     return score;
-  } catch (const ParsedJson::exception&) {
+  } catch (const Json::exception&) {
     return errorf("not a profile.json of wavetap profile");
   }
 }
 
-Result<std::vector<Regression>> find_regressions(const ParsedJson& before, const ParsedJson& after,
+Result<std::vector<Regression>> find_regressions(const Json& before, const Json& after,
                                                  const GateLimits& limits) {
   if (!has_kernels(before) || !has_kernels(after))
     return errorf("not a profile.json of wavetap profile");

@@ -25,7 +25,7 @@ struct Score {
 inline constexpr double kLeastHeadroom = 0.10, kLeastCritical = 0.20, kLeastPriority = 0.05,
                         kLeastSpeedup = 1.02;
 
-Result<Score> score_of(const nlohmann::json& profile);
+Result<Score> score_of(const nlohmann::ordered_json& profile);
 
 // How much worse a figure may get.
 struct GateLimits {
@@ -37,8 +37,8 @@ struct Regression {
 };
 // Of every kernel that both have, by the gates of `wavetap profile diff`. More traffic is excused where
 // the kernel got faster by 2 % all the same.
-Result<std::vector<Regression>> find_regressions(const nlohmann::json& before,
-                                                 const nlohmann::json& after,
+Result<std::vector<Regression>> find_regressions(const nlohmann::ordered_json& before,
+                                                 const nlohmann::ordered_json& after,
                                                  const GateLimits& limits);
 
 }  // namespace wavetap::optimize

@@ -49,9 +49,7 @@ constexpr char kInstructions[] =
     "Your version replaces the original only if it computes the same on inputs that you do not see: other "
     "values, other sizes, other orders of workgroups.";
 
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string dump(const Json& json) { return util::json_line(json); }
 
 // What is sent to it does not leave the machine.
 bool is_local(const std::string& url) {
@@ -71,7 +69,7 @@ void sleep_seconds(double seconds) {
 
 // What the service says of its error, in one line.
 std::string said_in(const std::string& body) {
-  const Json json = util::read_ordered_json(body);
+  const Json json = util::read_json(body);
   std::string text = body;
   if (json.is_object() && json.contains("error")) {
     const Json& error = json["error"];
@@ -209,7 +207,7 @@ class HttpProvider final : public Provider {
       else if (!may_pass) over_ = what;
       return Error{over_.empty() ? what : over_};
     }
-    const Json json = util::read_ordered_json(reply.body);
+    const Json json = util::read_json(reply.body);
     try {
       if (!json.is_object()) return Error{where + ": the answer is not JSON"};
       const Json& choice = json.at("choices").at(0);

@@ -184,7 +184,7 @@ Result<Ledger> Ledger::resume(const std::string& folder) {
 Result<Ledger> Ledger::open(const std::string& folder) {
   const Result<std::string> text = read_text(folder + "/ledger.json");
   if (!text.ok()) return text.error();
-  const Json json = util::read_ordered_json(*text);
+  const Json json = util::read_json(*text);
   Ledger ledger;
   ledger.folder_ = std::filesystem::absolute(folder);
   try {
@@ -272,8 +272,7 @@ Json Ledger::json() const {
 }
 
 Status Ledger::save() const {
-  return util::write_file(folder_ + "/ledger.json",
-                          json().dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  return util::write_file(folder_ + "/ledger.json", util::json_text(json()));
 }
 
 Usage Ledger::usage_of_attempts() const {

@@ -13,6 +13,7 @@
 #include "optimize/answer_text.h"
 #include "optimize/rules.h"
 #include "util/isolated.h"
+#include "util/json.h"
 
 namespace wavetap::optimize {
 namespace {
@@ -34,7 +35,7 @@ class CommandProvider final : public Provider {
     path = (error ? "/tmp" : path) + "/wavetap.request.XXXXXX";
     const ScopedFd fd(mkostemp(path.data(), O_CLOEXEC));
     if (!fd.valid()) return errorf("%s: cannot be made: %s", path.c_str(), std::strerror(errno));
-    const std::string text = request.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string text = util::json_line(request);
     Result<Proposed> answer = errorf("%s: cannot be written; is there room?", path.c_str());
     if (sys::write_whole(fd.get(), text)) answer = ask(path);
     unlink(path.c_str());

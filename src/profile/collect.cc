@@ -16,7 +16,7 @@
 namespace wavetap::profile {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 using store::kNoRow;
 
 uint32_t count_of(int64_t value) { return value > 0 ? static_cast<uint32_t>(value) : 0; }

@@ -17,7 +17,7 @@
 namespace wavetap::profile {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 const json& part(const json& object, const char* key) {
   static const json kNothing = json::object();
@@ -137,7 +137,8 @@ std::string reason_of(const KernelChange& change, const json& a, const json& b) 
 }
 
 std::string shape_of(const json& kernel) {
-  return part(part(kernel, "kernel"), "grid").dump() + part(part(kernel, "kernel"), "block").dump();
+  return util::json_line(part(part(kernel, "kernel"), "grid")) +
+         util::json_line(part(part(kernel, "kernel"), "block"));
 }
 
 std::vector<const json*> kernels_of(const json& document) {

@@ -43,10 +43,11 @@ struct Comparison {
 };
 
 // An error when it is not one that wavetap profile wrote; `name`: the file, for the sentence.
-Status check_document(const nlohmann::json& document, const std::string& name);
+Status check_document(const nlohmann::ordered_json& document, const std::string& name);
 
 // `least`: what changes less is the same, as a share. An error when a document is not one of ours.
-Result<Comparison> compare_profiles(const nlohmann::json& a, const nlohmann::json& b, double least);
+Result<Comparison> compare_profiles(const nlohmann::ordered_json& a,
+                                    const nlohmann::ordered_json& b, double least);
 
 // One page, and the same as JSON.
 std::string comparison_text(const Comparison& comparison, size_t most, size_t columns);
@@ -64,11 +65,12 @@ struct Exceeding {
   Change change;
 };
 // Kernels of which "time" or a counter or figure changed by more. An error when the name is none.
-Result<std::vector<Exceeding>> find_exceeding(const Gate& gate, const nlohmann::json& a,
-                                              const nlohmann::json& b);
+Result<std::vector<Exceeding>> find_exceeding(const Gate& gate, const nlohmann::ordered_json& a,
+                                              const nlohmann::ordered_json& b);
 Result<Gate> parse_gate(const std::string& text);
 // Why the gate is shut, a sentence for each cause; empty: it is open. An error when the name is none.
 Result<std::vector<std::string>> check_gate(const Gate& gate, const Comparison& comparison,
-                                            const nlohmann::json& a, const nlohmann::json& b);
+                                            const nlohmann::ordered_json& a,
+                                            const nlohmann::ordered_json& b);
 
 }  // namespace wavetap::profile

@@ -8,7 +8,7 @@
 namespace wavetap::profile {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 json kernel(const char* name, int grid, double ms, json bounds, json counters,
             const char* limit = "memory") {

@@ -15,7 +15,7 @@
 namespace wavetap::profile {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 // Counters of blocks that exist many times carry their sum under a name of its own.
 bool is_summed(const std::string& name) {

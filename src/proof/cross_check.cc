@@ -300,25 +300,25 @@ CrossCheck cross_check(const TrialOptions& options, uint64_t seed) {
 }
 
 std::string to_text(const CrossCheck& check) {
-  nlohmann::json json = {{"outcome", name_of(check.outcome)},
-                         {"reason", check.reason},
-                         {"checks", nlohmann::json::array()}};
+  nlohmann::ordered_json json = {{"outcome", name_of(check.outcome)},
+                                 {"reason", check.reason},
+                                 {"checks", nlohmann::ordered_json::array()}};
   for (const Check& one : check.checks) json["checks"].push_back({one.name, one.result});
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return util::json_line(json);
 }
 
 Result<CrossCheck> parse_cross_check(const std::string& text) {
-  const nlohmann::json json = util::read_json(text);
+  const nlohmann::ordered_json json = util::read_json(text);
   try {
     CrossCheck check;
     const auto outcome = outcome_named(json.at("outcome").get<std::string>());
     if (!outcome) return errorf("cross-check: not understood");
     check.outcome = *outcome;
     check.reason = json.at("reason").get<std::string>();
-    for (const nlohmann::json& one : json.at("checks"))
+    for (const nlohmann::ordered_json& one : json.at("checks"))
       check.checks.push_back({one.at(0).get<std::string>(), one.at(1).get<std::string>()});
     return check;
-  } catch (const nlohmann::json::exception&) {
+  } catch (const nlohmann::ordered_json::exception&) {
     return errorf("cross-check: not understood");
   }
 }

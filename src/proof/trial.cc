@@ -218,16 +218,16 @@ Trial run_trial(const TrialOptions& options) {
 }
 
 std::string to_text(const Trial& trial) {
-  const nlohmann::json json = {{"outcome", name_of(trial.outcome)},
-                               {"reason", trial.reason},
-                               {"figures", trial.figures},
-                               {"code_hash", trial.code_hash},
-                               {"precision", trial.precision}};
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const nlohmann::ordered_json json = {{"outcome", name_of(trial.outcome)},
+                                       {"reason", trial.reason},
+                                       {"figures", trial.figures},
+                                       {"code_hash", trial.code_hash},
+                                       {"precision", trial.precision}};
+  return util::json_line(json);
 }
 
 Result<Trial> parse_trial(const std::string& text) {
-  const nlohmann::json json = util::read_json(text);
+  const nlohmann::ordered_json json = util::read_json(text);
   try {
     Trial trial;
     const auto outcome = outcome_named(json.at("outcome").get<std::string>());
@@ -238,7 +238,7 @@ Result<Trial> parse_trial(const std::string& text) {
     trial.code_hash = json.at("code_hash").get<uint64_t>();
     trial.precision = json.at("precision").get<std::string>();
     return trial;
-  } catch (const nlohmann::json::exception&) {
+  } catch (const nlohmann::ordered_json::exception&) {
     return errorf("trial: not understood");
   }
 }

@@ -11,7 +11,7 @@
 namespace wavetap::store {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 constexpr int64_t kNsPerTick = 10;
 // How far the runtime's idea of a time may be from the GPU's own. Over a long time between two

@@ -149,11 +149,11 @@ Trial try_metric(const Evaluation& evaluation, const std::string& command,
 Trial figures_of(const std::string& path, const Spec& spec) {
   const Result<std::vector<std::byte>> bytes = util::read_file(path);
   if (!bytes.ok()) return failed(Outcome::kCrash, bytes.error().message);
-  const nlohmann::json json = util::read_json(
+  const nlohmann::ordered_json json = util::read_json(
       std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
   Trial trial;
   try {
-    const nlohmann::json& resources = json.at("resources");
+    const nlohmann::ordered_json& resources = json.at("resources");
     trial.figures = {{"time", json.at("runtime_ms").get<double>() / 1e3},
                      {"bytes", json.at("roofline").at("bytes")},
                      {"vgprs", resources.at("vgpr_per_thread")},
@@ -162,7 +162,7 @@ Trial figures_of(const std::string& path, const Spec& spec) {
                      {"scratch", resources.at("scratch_bytes")},
                      {"spills", resources.at("vgpr_spills")},
                      {"occupancy", json.at("occupancy").at("theoretical")}};
-  } catch (const nlohmann::json::exception&) {
+  } catch (const nlohmann::ordered_json::exception&) {
     return failed(Outcome::kCrash, path + ": not a profile");
   }
   if (!trial.figures.contains(spec.objective))

@@ -95,7 +95,7 @@ Status Journal::load() {
     entry.part = rows->real(1);
     entry.values = values_of(util::read_json(rows->text(2)));
     entry.trial.outcome = proof::outcome_named(rows->text(3)).value_or(proof::Outcome::kCrash);
-    const nlohmann::json figures = util::read_json(rows->text(4));
+    const nlohmann::ordered_json figures = util::read_json(rows->text(4));
     if (figures.is_object())
       for (const auto& [name, value] : figures.items())
         if (value.is_number()) entry.trial.figures[name] = value.get<double>();
@@ -126,12 +126,12 @@ Status Journal::add(const Entry& entry) {
   insert->bind(1, id);
   insert->bind(2, entry.point);
   insert->bind(3, entry.part);
-  insert->bind(4, values_json(entry.values).dump());
+  insert->bind(4, util::json_line(values_json(entry.values)));
   insert->bind(5, proof::name_of(entry.trial.outcome));
   insert->bind_null(6);
   if (entry.trial.outcome == proof::Outcome::kGood && entry.trial.figures.contains("objective"))
     insert->bind(6, entry.trial.figures.at("objective"));
-  insert->bind(7, nlohmann::json(entry.trial.figures).dump());
+  insert->bind(7, util::json_line(nlohmann::ordered_json(entry.trial.figures)));
   insert->bind(8, entry.trial.reason);
   insert->bind(9, fmt::format("{:016x}", entry.trial.code_hash));
   if (!insert->run()) return insert->status();

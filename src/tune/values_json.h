@@ -6,8 +6,8 @@
 
 namespace wavetap::tune {
 
-inline nlohmann::json values_json(const Values& values) {
-  nlohmann::json json = nlohmann::json::object();
+inline nlohmann::ordered_json values_json(const Values& values) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const auto& [name, value] : values) {
     if (!is_number(value)) json[name] = std::get<std::string>(value);
     else if (const double number = std::get<double>(value);
@@ -18,7 +18,7 @@ inline nlohmann::json values_json(const Values& values) {
   return json;
 }
 
-inline Values values_of(const nlohmann::json& json) {
+inline Values values_of(const nlohmann::ordered_json& json) {
   Values values;
   if (!json.is_object()) return values;
   for (const auto& [name, value] : json.items()) {

@@ -13,12 +13,13 @@
 namespace wavetap::vgpu {
 namespace {
 
-std::vector<nlohmann::json> records_of(const std::string& path, int* bad) {
-  std::vector<nlohmann::json> records;
+std::vector<nlohmann::ordered_json> records_of(const std::string& path, int* bad) {
+  std::vector<nlohmann::ordered_json> records;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     if (line.empty()) continue;
-    nlohmann::json record = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    nlohmann::ordered_json record =
+        nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (record.is_object()) records.push_back(std::move(record));
     else ++*bad;
   }
@@ -58,7 +59,7 @@ TEST(CountersHook, WritesALinePerDispatchWithTheTimesOfTheSignal) {
     queue.submit_dispatch(0x100, signal);
     ASSERT_TRUE(machine.gpu.waits_for(signal, 0));
     // The line is there as soon as the signal says so.
-    const std::vector<nlohmann::json> records = records_of(path, &bad);
+    const std::vector<nlohmann::ordered_json> records = records_of(path, &bad);
     ASSERT_EQ(records.size(), i + 1);
     const auto* stamps = machine.gpu.at<amd::Signal>(signal);
     EXPECT_EQ(records[i]["begin_ticks"], stamps->start_ts);
@@ -87,7 +88,7 @@ TEST(CountersHook, AFaultedDispatchHasItsLine) {
   queue.submit_dispatch(0x100, {});
   ASSERT_TRUE(eventually([&] { return queue.queue_error() != 0; }));
   int bad = 0;
-  const std::vector<nlohmann::json> records = records_of(path, &bad);
+  const std::vector<nlohmann::ordered_json> records = records_of(path, &bad);
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0]["fault"], "illegal instruction");
 }
