@@ -39,8 +39,6 @@ Server::Json text_result(const std::string& text, bool is_error) {
 
 bool is_id(const Json& id) { return id.is_string() || id.is_number_integer(); }
 
-std::string dump(const Server::Json& json) { return util::json_line(json); }
-
 }  // namespace
 
 // Answers that go out together.
@@ -75,7 +73,7 @@ Server::Server(ServerOptions options, Send send)
       tools_(make_tools(options_.choices, options_.allow_run)) {}
 Server::~Server() = default;
 
-void Server::write(const Json& message) const { send_(dump(message) + "\n"); }
+void Server::write(const Json& message) const { send_(util::json_line(message) + "\n"); }
 
 void Server::refuse_long_line() {
   write(error_message(nullptr, kParseError,
@@ -84,8 +82,9 @@ void Server::refuse_long_line() {
 
 void Server::receive(const std::string& line) {
   if (line.find_first_not_of(" \t\r") == std::string::npos) return;
-  const Json message = Json::parse(line, nullptr, false);
-  if (message.is_discarded()) return write(error_message(nullptr, kParseError, "not JSON"));
+  const Result<Json> parsed = util::parse_json(line);
+  if (!parsed.ok()) return write(error_message(nullptr, kParseError, parsed.error().message));
+  const Json& message = *parsed;
   if (!message.is_array()) return receive_one(message, nullptr);
   if (message.empty() || (!version_.empty() && version_ != kBatchVersion))
     return write(
@@ -289,7 +288,8 @@ Server::Json Server::result_of(const Call& call) const {
     answer["output"] = call.child->output();
   if (!call.child->errors().empty()) answer["messages"] = call.child->errors();
   const int status = call.child->status();
-  Json made = text_result(dump(answer), status != 0 && status != call.tool->finding_status);
+  Json made =
+      text_result(util::json_line(answer), status != 0 && status != call.tool->finding_status);
   if (version_ >= "2025-06-18") made["structuredContent"] = std::move(answer);
   return made;
 }

@@ -141,6 +141,7 @@ def protocol(bench):
         (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "rm"}}', PARAMS),
         (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 7}}', PARAMS),
         (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', INVALID), (b'{"x": "' + b"x" * (5 << 20) + b'"}', PARSE),
+        (b"{" + b",".join(b'"%d":0' % number for number in range(200_000)) + b"}", PARSE),
     ]
     for message, code in rubbish:
         client.send(message)
