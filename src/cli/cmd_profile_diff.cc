@@ -48,6 +48,7 @@ Result<nlohmann::ordered_json> document_of(const ProfileDiffOptions& options,
   const Result<profile::Profile> made =
       profile_input(path, ProfileInput{options.gpu, ""}, profile::Selection{options.kernels, {}});
   if (!made.ok()) return made.error();
+  // As a file would give it: what is not finite is null there.
   return util::read_json(util::json_line(profile::profile_json(*made)));
 }
 

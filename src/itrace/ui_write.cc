@@ -18,9 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr char kVersion[] = "3.0.0";
 constexpr double kRealtimeHz = 100e6;
 
-std::string text_of(const Json& json) { return util::json_line(json); }
-
-std::string quoted(const std::string& text) { return text_of(Json(text)); }
+std::string quoted(const std::string& text) { return util::json_line(Json(text)); }
 
 std::string wave_file(const Wave& wave) {
   return fmt::format("se{}_sm{}_sl{}_wv{}.json", wave.se, wave.simd, wave.slot, wave.id);
@@ -204,7 +202,7 @@ Status write_sources(const Trace& trace, const std::string& folder) {
     *at = name;
   }
   if (number == 0) return {};
-  return util::write_file(folder + "/snapshots.json", text_of(tree) + "\n");
+  return util::write_file(folder + "/snapshots.json", util::json_line(tree) + "\n");
 }
 
 }  // namespace
@@ -226,16 +224,16 @@ Status write_ui_output(const Trace& trace, const std::string& folder) {
     if (const Status done = write(wave_file(wave), wave_text(wave)); !done.ok()) return done;
   for (size_t i = 0; i < kWaveStates; ++i) {
     const Json states = states_json(trace, static_cast<WaveState>(i));
-    if (const Status done = write(fmt::format("wstates{}.json", i), text_of(states) + "\n");
+    if (const Status done = write(fmt::format("wstates{}.json", i), util::json_line(states) + "\n");
         !done.ok())
       return done;
   }
   const std::array<std::pair<const char*, std::string>, 4> files = {{
       {"code.json", code_text(trace)},
-      {"occupancy.json", text_of(occupancy_json(trace)) + "\n"},
-      {"realtime.json", text_of(realtime_json(trace)) + "\n"},
+      {"occupancy.json", util::json_line(occupancy_json(trace)) + "\n"},
+      {"realtime.json", util::json_line(realtime_json(trace)) + "\n"},
       // Last: readers take the folder for whole when it is there.
-      {"filenames.json", text_of(filenames_json(trace)) + "\n"},
+      {"filenames.json", util::json_line(filenames_json(trace)) + "\n"},
   }};
   if (const Status done = write_sources(trace, folder); !done.ok()) return done;
   for (const auto& [name, text] : files)

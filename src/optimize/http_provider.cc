@@ -49,8 +49,6 @@ constexpr char kInstructions[] =
     "Your version replaces the original only if it computes the same on inputs that you do not see: other "
     "values, other sizes, other orders of workgroups.";
 
-std::string dump(const Json& json) { return util::json_line(json); }
-
 // What is sent to it does not leave the machine.
 bool is_local(const std::string& url) {
   const std::string host = url.substr(7, url.find('/', 7) - 7);  // behind "http://"
@@ -108,7 +106,7 @@ class HttpProvider final : public Provider {
     Json facts = request;
     facts.erase("sources");
     facts.erase("candidate");
-    std::string text = dump(facts) + "\n" + fences(request.at("sources"));
+    std::string text = util::json_line(facts) + "\n" + fences(request.at("sources"));
     if (request.contains("candidate"))
       text += "\nYour last answer, which does not build (build_errors):\n" +
               fences(request.at("candidate"));
@@ -124,14 +122,14 @@ class HttpProvider final : public Provider {
   Result<Proposed> propose(const Json& request) override {
     if (!over_.empty()) return Proposed{true, over_, {}};
     const Sources sources = request.at("sources").get<Sources>();
-    std::string body = dump(prompt(request));
+    std::string body = util::json_line(prompt(request));
     over_ = limit_reached(body.size() / kBytesPerToken + options_.answer_tokens);
     if (!over_.empty()) return Proposed{true, over_, {}};
     Result<HttpReply> reply = ask(body);
     if (reply.ok() && reply->status == 400 && options_.answer_tokens != 0 &&
         reply->body.find("max_completion_tokens") != std::string::npos) {
       limit_field_ = "max_completion_tokens";  // newer models want it under this name
-      body = dump(prompt(request));
+      body = util::json_line(prompt(request));
       reply = ask(body);
     }
     if (!reply.ok()) {
