@@ -1,9 +1,8 @@
 #include "analysis/kernel_category.h"
 
-#include <nlohmann/json.hpp>
-
 #include "util/file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/pattern.h"
 
 namespace wavetap::analysis {

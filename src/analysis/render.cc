@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "analysis/kernel_name.h"
+#include "util/json_library.h"
 #include "util/table.h"
 #include "util/text.h"
 

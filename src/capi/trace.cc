@@ -9,7 +9,6 @@
 #include <deque>
 #include <exception>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "model/model.h"
 #include "store/trace.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/text.h"
 #include "wavetap/trace.h"
 

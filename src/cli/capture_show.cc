@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "inspect/capture_view.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/terminal.h"
 #include "util/text.h"
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "cli/command.h"
@@ -14,6 +13,7 @@
 #include "cli/live_session.h"
 #include "format/session.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"

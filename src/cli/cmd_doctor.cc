@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/install_tree.h"
@@ -18,6 +17,7 @@
 #include "doctor/process_libraries.h"
 #include "util/file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/subprocess.h"
 #include "util/terminal.h"
 #include "util/text.h"

@@ -9,13 +9,13 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/command.h"
 #include "replay/coverage.h"
 #include "replay/device_file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/progress.h"
 #include "util/table.h"
 #include "util/terminal.h"

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/engine_counters.h"
@@ -15,6 +14,7 @@
 #include "replay/kernel_run.h"
 #include "util/file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/terminal.h"
 #include "util/text.h"
 

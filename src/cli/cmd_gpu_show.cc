@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <variant>
 
 #include "cli/command.h"
 #include "cli/install_tree.h"
 #include "model/peaks.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/terminal.h"
 #include "util/text.h"
 

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/capture_show.h"
@@ -25,6 +24,7 @@
 #include "util/file.h"
 #include "util/isolated.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/text.h"
 
 namespace wavetap::cli {

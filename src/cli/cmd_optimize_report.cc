@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/lab_commands.h"
@@ -10,6 +9,7 @@
 #include "optimize/ledger.h"
 #include "util/file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/text.h"
 
 namespace wavetap::cli {
@@ -71,7 +71,7 @@ int run_gate(const GateOptions& options) {
   const Result<nlohmann::ordered_json> before = read_profile(options.before);
   if (!before.ok()) return fail(before.error());
   const Result<nlohmann::ordered_json> after =
-      options.after.empty() ? before : read_profile(options.after);
+      read_profile(options.after.empty() ? options.before : options.after);
   if (!after.ok()) return fail(after.error());
   const Result<optimize::Score> score = optimize::score_of(*after);
   const auto found = optimize::find_regressions(*before, *after, {});

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/scoped_fd.h"
 #include "cli/command.h"
@@ -25,6 +24,7 @@
 #include "profile/documents.h"
 #include "util/file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/terminal.h"
 #include "util/text.h"
 

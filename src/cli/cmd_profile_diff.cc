@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/profile_command.h"
@@ -13,6 +12,7 @@
 #include "profile/documents.h"
 #include "util/file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/terminal.h"
 
 namespace wavetap::cli {
@@ -33,7 +33,8 @@ Result<nlohmann::ordered_json> read_document(const std::string& path) {
   Result<nlohmann::ordered_json> json = util::parse_json({text, bytes->size()});
   if (json.ok()) {
     const Status good = profile::check_document(*json, path);
-    return good.ok() ? json : Result<nlohmann::ordered_json>(good.error());
+    if (!good.ok()) return good.error();
+    return json;
   }
   return errorf("%s: %s; write it anew with wavetap profile -o", path.c_str(),
                 json.error().message.c_str());

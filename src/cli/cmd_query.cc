@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "util/csv.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "amd/gfx_target.h"
@@ -28,6 +27,7 @@
 #include "replay/verify.h"
 #include "util/file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/text.h"
 
 namespace wavetap::cli {

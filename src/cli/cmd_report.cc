@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "analysis/render.h"
 #include "analysis/report.h"
@@ -10,6 +9,7 @@
 #include "cli/install_tree.h"
 #include "cli/trace_input.h"
 #include "doctor/trace_truth.h"
+#include "util/json_library.h"
 #include "util/text.h"
 
 namespace wavetap::cli {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/install_tree.h"
@@ -14,6 +13,7 @@
 #include "model/occupancy.h"
 #include "replay/device_file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"

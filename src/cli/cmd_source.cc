@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/command.h"
@@ -13,6 +12,7 @@
 #include "inspect/source_text.h"
 #include "util/inlined_text.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/pattern.h"
 #include "util/text.h"
 

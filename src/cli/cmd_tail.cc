@@ -5,13 +5,13 @@
 
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/live_process.h"
 #include "cli/live_session.h"
 #include "store/call_text.h"
 #include "util/json.h"
+#include "util/json_library.h"
 
 namespace wavetap::cli {
 namespace {

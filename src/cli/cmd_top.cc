@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "analysis/kernel_name.h"
 #include "base/clock.h"
@@ -15,6 +14,7 @@
 #include "cli/live_process.h"
 #include "cli/live_session.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"

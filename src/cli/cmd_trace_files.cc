@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "analysis/diff.h"
 #include "analysis/time_spec.h"
@@ -14,6 +13,7 @@
 #include "store/schema.h"
 #include "store/trim.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/progress.h"
 #include "util/text.h"
 

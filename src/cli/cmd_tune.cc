@@ -6,7 +6,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli/capture_show.h"
 #include "cli/command.h"
@@ -18,6 +17,7 @@
 #include "tune/tuner.h"
 #include "util/file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/progress.h"
 #include "util/text.h"
 

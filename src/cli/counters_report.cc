@@ -2,12 +2,11 @@
 
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
 #include "emu/counters.h"
 #include "profile/workload.h"
 #include "util/file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/text.h"
 
 namespace wavetap::cli {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "cli/run_dir.h"
 #include "util/file.h"
 #include "util/isolated.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/pattern.h"
 
 namespace wavetap::cli {

@@ -1,7 +1,5 @@
 #include "cli/optimize_timer.h"
 
-#include <nlohmann/json.hpp>
-
 #include "cli/capture_show.h"
 #include "cli/run_dir.h"
 #include "cli/run_environment.h"
@@ -9,6 +7,7 @@
 #include "util/file.h"
 #include "util/isolated.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/text.h"
 
 namespace wavetap::cli {

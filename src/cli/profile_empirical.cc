@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/command.h"
@@ -19,6 +18,7 @@
 #include "profile/numbers.h"
 #include "util/file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"

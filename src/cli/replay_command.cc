@@ -109,7 +109,7 @@ std::function<void(std::string_view, bool)> kernel_output(const ReplayCommand& o
 
 Result<replay::Tolerance> check_verify(const ReplayCommand& options, const Capture& capture,
                                        const CapturedKernel& kernel) {
-  const Result<replay::Tolerance> tolerance = replay::parse_tolerances(options.verify.value_or(""));
+  Result<replay::Tolerance> tolerance = replay::parse_tolerances(options.verify.value_or(""));
   if (!tolerance.ok() || !options.verify) return tolerance;
   for (const replay::Tolerance& one : tolerance->arguments)
     if (one.argument >= kernel.arguments.size() || kernel.arguments[one.argument].region == nullptr)

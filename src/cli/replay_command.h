@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include "replay/captured_memory.h"
 #include "replay/changed_launch.h"
 #include "replay/verify.h"
+#include "util/json_library.h"
 
 namespace wavetap::cli {
 

@@ -153,7 +153,7 @@ Result<std::string> corrections_for(const doctor::Machine& machine, const std::s
 }
 
 Result<std::string> apply_correction(const doctor::Machine& machine, const std::string& request) {
-  const Result<std::string> library = correct_library();
+  Result<std::string> library = correct_library();
   if (!library.ok()) return library.error();
   const Result<std::string> text = corrections_for(machine, request);
   if (!text.ok()) return text.error();

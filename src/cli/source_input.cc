@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/trace_input.h"
@@ -13,6 +12,7 @@
 #include "replay/device_file.h"
 #include "util/file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "vgpu/queue_kernel_names.h"
 
 namespace wavetap::cli {

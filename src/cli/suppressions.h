@@ -9,13 +9,13 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "cli/sanitize_report.h"
+#include "util/json_library.h"
 
 namespace wavetap::cli {
 

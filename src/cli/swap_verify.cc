@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/capture_show.h"
@@ -19,6 +18,7 @@
 #include "replay/replay_run.h"
 #include "replay/verify.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/text.h"
 
 namespace wavetap::cli {

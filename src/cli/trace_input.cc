@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
 #include "analysis/render.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/terminal.h"
 
 namespace wavetap::cli {

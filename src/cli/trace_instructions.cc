@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/gpu_start.h"
@@ -25,6 +24,7 @@
 #include "replay/capture_file.h"
 #include "util/file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/pattern.h"
 #include "util/terminal.h"
 #include "util/text.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
+#include "util/json_library.h"
 #include "util/text.h"
 
 namespace wavetap::doctor {

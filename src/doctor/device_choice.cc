@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 
 #include "doctor/active_trials.h"
 #include "doctor/finding.h"
 #include "doctor/rocm_libraries.h"
 #include "util/file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/text.h"
 
 namespace wavetap::doctor {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <nlohmann/json.hpp>
 
+#include "util/json_library.h"
 #include "util/table.h"
 #include "util/terminal.h"
 #include "util/text.h"

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "export/export.h"
+#include "util/json_library.h"
 
 namespace wavetap::exporter {
 namespace {

@@ -3,7 +3,6 @@
 // items as packed columns (web/data.js describes both). Times are nanoseconds from the trace's first
 // event.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "analysis/analysis.h"
@@ -18,6 +17,7 @@
 #include "export/packed_columns.h"
 #include "export/viewer_files.h"
 #include "util/json.h"
+#include "util/json_library.h"
 
 namespace wavetap::exporter {
 namespace {

@@ -1,6 +1,7 @@
 // A split export: every file within the limit and valid on its own, every event in exactly one of
 // them.
 #include "export/split.h"
+#include "util/json_library.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace wavetap::exporter {

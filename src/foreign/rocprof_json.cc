@@ -1,10 +1,10 @@
 // rocprofv3's JSON (--output-format json): one object per process under "rocprofiler-sdk-tool".
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "foreign/recording.h"
 #include "util/json.h"
+#include "util/json_library.h"
 
 namespace wavetap::foreign {
 namespace {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "replay/capture_file.h"
 #include "replay/captured_kernel.h"
+#include "util/json_library.h"
 
 namespace wavetap::inspect {
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +16,7 @@
 #include "format/launch_choice.h"
 #include "inspect/listing.h"
 #include "inspect/pass_sites.h"
+#include "util/json_library.h"
 
 namespace wavetap::inspect {
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "itrace/analysis.h"
 #include "itrace/trace.h"
+#include "util/json_library.h"
 
 namespace wavetap::itrace {
 

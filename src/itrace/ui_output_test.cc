@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "itrace/schedule.h"
+#include "util/json_library.h"
 
 namespace wavetap::itrace {
 namespace {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "itrace/ui_output.h"
 #include "util/file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/text.h"
 
 namespace wavetap::itrace {

@@ -4,12 +4,12 @@
 #include <array>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "itrace/ui_output.h"
 #include "util/file.h"
 #include "util/json.h"
+#include "util/json_library.h"
 
 namespace wavetap::itrace {
 namespace {

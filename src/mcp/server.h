@@ -10,7 +10,6 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "mcp/child.h"
 #include "mcp/roots.h"
 #include "mcp/tool.h"
+#include "util/json_library.h"
 
 namespace wavetap::mcp {
 

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "mcp/roots.h"
+#include "util/json_library.h"
 
 namespace wavetap::mcp {
 

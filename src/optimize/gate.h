@@ -2,11 +2,11 @@
 // profile` (docs/optimize.md has the formulas).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "util/json_library.h"
 
 namespace wavetap::optimize {
 

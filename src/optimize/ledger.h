@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "base/scoped_fd.h"
 #include "optimize/provider.h"
 #include "proof/cross_check.h"
+#include "util/json_library.h"
 
 namespace wavetap::optimize {
 

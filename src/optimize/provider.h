@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "util/json_library.h"
 
 namespace wavetap::optimize {
 

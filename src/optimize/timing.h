@@ -6,11 +6,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "util/json_library.h"
 
 namespace wavetap::optimize {
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "analysis/op_counters.h"
@@ -11,6 +10,7 @@
 #include "profile/chooser.h"
 #include "profile/profile.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/sort_runs.h"
 
 namespace wavetap::profile {

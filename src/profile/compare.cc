@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "profile/documents.h"
 #include "profile/numbers.h"
 #include "timing/kernel_time.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/text.h"
 
 namespace wavetap::profile {

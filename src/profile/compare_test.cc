@@ -1,8 +1,8 @@
 #include "profile/compare.h"
+#include "util/json_library.h"
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace wavetap::profile {

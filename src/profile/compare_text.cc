@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "profile/compare.h"
 #include "profile/documents.h"
 #include "profile/numbers.h"
+#include "util/json_library.h"
 #include "util/table.h"
 #include "util/text.h"
 

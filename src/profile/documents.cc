@@ -1,9 +1,9 @@
 #include "profile/documents.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "amd/gfx_target.h"
+#include "util/json_library.h"
 
 namespace wavetap::profile {
 namespace {

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <nlohmann/json.hpp>
 
 #include "proof/describe.h"
 #include "proof/moved_memory.h"
@@ -19,6 +18,7 @@
 #include "replay/replay_run.h"
 #include "replay/touched_memory.h"
 #include "util/json.h"
+#include "util/json_library.h"
 
 namespace wavetap::proof {
 namespace {

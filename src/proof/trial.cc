@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "cachesim/memory_watch.h"
 #include "profile/engine_sample.h"
@@ -18,6 +17,7 @@
 #include "swap/kernel_info.h"
 #include "timing/kernel_time.h"
 #include "util/json.h"
+#include "util/json_library.h"
 
 namespace wavetap::proof {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "format/session.h"
 #include "util/json.h"
+#include "util/json_library.h"
 
 namespace wavetap::store {
 namespace {

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "util/file.h"
 #include "util/isolated.h"
 #include "util/json.h"
+#include "util/json_library.h"
 #include "util/pattern.h"
 #include "util/text.h"
 

@@ -169,7 +169,7 @@ Result<Value> Expression::evaluate(const Node& node, const Values& values) {
   Result<Value> first = evaluate(node.parts[0], values);
   if (!first.ok()) return first;
   if (node.op == "==" || node.op == "!=") {
-    const Result<Value> second = evaluate(node.parts[1], values);
+    Result<Value> second = evaluate(node.parts[1], values);
     if (!second.ok()) return second;
     return Value((*first == *second) == (node.op == "==") ? 1.0 : 0.0);
   }
@@ -183,7 +183,7 @@ Result<Value> Expression::evaluate(const Node& node, const Values& values) {
   if (node.op == "ceil") return Value(std::ceil(*a));
   if (node.op == "log2") return Value(std::log2(*a));
   if (node.op == "abs") return Value(std::fabs(*a));
-  const Result<Value> second = evaluate(node.parts[1], values);
+  Result<Value> second = evaluate(node.parts[1], values);
   if (!second.ok()) return second;
   const Result<double> b = as_number(*second);
   if (!b.ok()) return b.error();

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
 #include "tune/values_json.h"
 #include "util/file_lock.h"
 #include "util/json.h"
+#include "util/json_library.h"
 
 namespace wavetap::tune {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "tune/tuner.h"
 #include "tune/values_json.h"
+#include "util/json_library.h"
 #include "util/text.h"
 
 namespace wavetap::tune {

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "tune/value.h"
+#include "util/json_library.h"
 
 namespace wavetap::tune {
 

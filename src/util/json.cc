@@ -1,7 +1,8 @@
 #include "util/json.h"
 
-#include <nlohmann/json.hpp>
 #include <vector>
+
+#include "util/json_library.h"
 
 namespace wavetap::util {
 namespace {

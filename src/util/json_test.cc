@@ -1,8 +1,7 @@
 #include "util/json.h"
+#include "util/json_library.h"
 
 #include <gtest/gtest.h>
-
-#include <nlohmann/json.hpp>
 
 namespace wavetap::util {
 namespace {

@@ -11,11 +11,11 @@
 
 #include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "doctor/trial/ceilings.h"
 #include "doctor/trial/loaded_library.h"
 #include "doctor/trial/trials.h"
+#include "util/json_library.h"
 
 namespace wavetap::doctor::trial {
 namespace {
