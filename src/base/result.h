@@ -7,9 +7,9 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <new>
 #include <string>
 #include <utility>
-#include <variant>
 
 namespace wavetap {
 
@@ -28,21 +28,46 @@ inline Error errorf(const char* format, ...) {
   return Error{text};
 }
 
+// A union rather than std::variant, whose machinery would be compiled again for each of some two hundred kinds of result.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)), ok_(true) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Result(Error error) : error_(std::move(error)), ok_(false) {}
+  Result(Result&& other) noexcept : ok_(other.ok_) { take(other); }
+  Result& operator=(Result&& other) noexcept {
+    if (this == &other) return *this;
+    destroy();
+    ok_ = other.ok_;
+    take(other);
+    return *this;
+  }
+  ~Result() { destroy(); }
 
-  bool ok() const { return state_.index() == 0; }
-  const Error& error() const { return *std::get_if<1>(&state_); }
-  T& operator*() { return *std::get_if<0>(&state_); }
-  const T& operator*() const { return *std::get_if<0>(&state_); }
-  T* operator->() { return std::get_if<0>(&state_); }
-  const T* operator->() const { return std::get_if<0>(&state_); }
+  bool ok() const { return ok_; }
+  const Error& error() const { return error_; }
+  T& operator*() { return value_; }
+  const T& operator*() const { return value_; }
+  T* operator->() { return &value_; }
+  const T* operator->() const { return &value_; }
 
  private:
-  std::variant<T, Error> state_;
+  void take(Result& other) {
+    if (ok_) new (static_cast<void*>(&value_)) T(std::move(other.value_));
+    else new (static_cast<void*>(&error_)) Error(std::move(other.error_));
+  }
+  void destroy() {
+    if (ok_) value_.~T();
+    else error_.~Error();
+  }
+
+  union {
+    T value_;
+    Error error_;
+  };
+  bool ok_;
 };
 
 // Success, or an Error.
