@@ -107,6 +107,14 @@ BENCHMARK_CAPTURE(buffer, load_dword_coalesced, "buffer_load_dword v4, v12, s[8:
 BENCHMARK_CAPTURE(buffer, load_dwordx4_strided, "buffer_load_dwordx4 v[4:7], v12, s[8:11], 0 offen",
                   64);
 BENCHMARK_CAPTURE(buffer, store_dword_coalesced, "buffer_store_dword v4, v12, s[8:11], 0 offen", 4);
+BENCHMARK_CAPTURE(buffer, load_converted,
+                  "tbuffer_load_format_xyzw v[4:7], v12, s[8:11], 0 "
+                  "format:[BUF_DATA_FORMAT_8_8_8_8,BUF_NUM_FORMAT_UNORM] offen",
+                  4);
+BENCHMARK_CAPTURE(buffer, store_converted,
+                  "tbuffer_store_format_xyzw v[4:7], v12, s[8:11], 0 "
+                  "format:[BUF_DATA_FORMAT_8_8_8_8,BUF_NUM_FORMAT_UNORM] offen",
+                  4);
 BENCHMARK_CAPTURE(lds, read_b32_consecutive, "ds_read_b32 v4, v2", 4);
 BENCHMARK_CAPTURE(lds, read_b32_broadcast, "ds_read_b32 v4, v2", 0);
 BENCHMARK_CAPTURE(lds, read_b32_strided, "ds_read_b32 v4, v2", 132);

@@ -257,21 +257,33 @@ inline constexpr bool kBindsDirectly =
         : Tag::kType.role != Role::kMask && Tag::kType.bits == 32 &&
               (Tag::kType.pack == Pack::kNone || has_halves(Tag::kType.pack));
 
+// How many lanes there are and whether the first source is a scalar: known when the handler is compiled …
+template <uint32_t kLanes, bool kScalarFirst>
+struct KnownForm {
+  static constexpr uint32_t lanes(const Wave&) { return kLanes; }
+  static constexpr bool has_scalar(const Inst&) { return kScalarFirst; }
+};
+// … or asked when it runs. An operation then has one direct handler instead of four, each a little slower.
+struct AskedForm {
+  static uint32_t lanes(const Wave& wave) { return wave.lanes; }
+  static bool has_scalar(const Inst& inst) { return inst.src[0].kind != OperandKind::kVgpr; }
+};
+
 // 32 lanes of the operands, beginning at `first`. The first source may be a scalar: `scalar` is
 // then a row of it.
-template <uint32_t kLanes, bool kScalarFirst, class... S>
+template <class Form, class... S>
 [[gnu::always_inline]] inline RowArgs direct_args(Wave& wave, const Inst& inst, size_t first,
                                                   const uint32_t* scalar) {
   RowArgs args;
   args.lanes = kBlockLanes;
   args.ieee = wave.mode.ieee;
   const auto row = [&](const Operand& operand) {
-    return wave.v + size_t{operand.index} * kLanes + first;
+    return wave.v + size_t{operand.index} * Form::lanes(wave) + first;
   };
   size_t k = 0;
   const auto bind = [&]<class Tag>(Tag) {
     if constexpr (Tag::kType.role == Role::kRegister)
-      args.lo[k] = kScalarFirst && k == 0 ? scalar : row(inst.src[k]);
+      args.lo[k] = k == 0 && Form::has_scalar(inst) ? scalar : row(inst.src[k]);
     if constexpr (Tag::kType.role == Role::kOld) args.lo[k] = row(inst.dst);
     ++k;
   };
@@ -308,22 +320,23 @@ struct Handlers {
       !IsBit<D> && !kMaskResult && kBindsDirectly<D> && (kBindsDirectly<S> && ...) && !requires {
     F::kIsLong;
   };
-  template <uint32_t kLanes, bool kScalarFirst>
+  template <class Form>
   static void direct(Wave& wave, const Inst& inst) {
     constexpr bool kFloat = D::kType.is_float || (S::kType.is_float || ...);
     if ((kFloat && !has_default_float_mode(wave)) || wave.vgpr_index != 0) [[unlikely]]
       return plain<High16::kZero>(wave, inst);
-    const uint64_t exec = kLanes == 64 ? wave.s64(isa::slot::kExecLo) : wave.s[isa::slot::kExecLo];
+    const uint32_t lanes = Form::lanes(wave);
+    const uint64_t exec = lanes == 64 ? wave.s64(isa::slot::kExecLo) : wave.s[isa::slot::kExecLo];
     uint32_t scalar[kBlockLanes];
-    if constexpr (kScalarFirst) fill_row(scalar, kBlockLanes, wave.read_s32(inst.src[0]));
-    for (size_t first = 0; first < kLanes; first += kBlockLanes) {
-      const RowArgs args = direct_args<kLanes, kScalarFirst, S...>(wave, inst, first, scalar);
-      uint32_t* const to = wave.v + size_t{inst.dst.index} * kLanes + first;
+    if (Form::has_scalar(inst)) fill_row(scalar, kBlockLanes, wave.read_s32(inst.src[0]));
+    for (size_t first = 0; first < lanes; first += kBlockLanes) {
+      const RowArgs args = direct_args<Form, S...>(wave, inst, first, scalar);
+      uint32_t* const to = wave.v + size_t{inst.dst.index} * lanes + first;
       const auto active = static_cast<uint32_t>(exec >> first);
       // Operands may be in the result's row, and the NaN rule needs them afterwards.
       uint32_t result[kBlockLanes];
       if (run_direct_block(args, result) != 0) [[unlikely]] {
-        block_with_nans<kLanes, kScalarFirst>(wave, inst, first, active);
+        block_with_nans<Form>(wave, inst, first, active);
         continue;
       }
       if (active == ~uint32_t{0}) [[likely]] {
@@ -342,16 +355,17 @@ struct Handlers {
     uint32_t bits = 0;
     return run_block<kRule, F, D, S...>(block, bits, std::index_sequence_for<S...>{});
   }
-  template <uint32_t kLanes, bool kScalarFirst>
+  template <class Form>
   [[gnu::noinline, gnu::cold]] static void block_with_nans(Wave& wave, const Inst& inst,
                                                            size_t first, uint32_t active) {
     uint32_t scalar[kBlockLanes];
-    if constexpr (kScalarFirst) fill_row(scalar, kBlockLanes, wave.read_s32(inst.src[0]));
-    RowArgs args = direct_args<kLanes, kScalarFirst, S...>(wave, inst, first, scalar);
+    if (Form::has_scalar(inst)) fill_row(scalar, kBlockLanes, wave.read_s32(inst.src[0]));
+    RowArgs args = direct_args<Form, S...>(wave, inst, first, scalar);
     uint32_t result[kBlockLanes];
     args.out_lo = result;
     kKernel(args);
-    blend_row(wave.v + size_t{inst.dst.index} * kLanes + first, result, kBlockLanes, active);
+    blend_row(wave.v + size_t{inst.dst.index} * Form::lanes(wave) + first, result, kBlockLanes,
+              active);
   }
 };
 
@@ -375,10 +389,15 @@ struct Builder<kRule, kUse, D(S...)> {
     if constexpr (D::kType.bits == 16) builder.row.plain_low = H::template plain<High16::kKeep>;
     builder.row.generic = H::generic;
     if constexpr (H::kHasDirect && kUse == Use::kCommon) {
-      builder.row.direct[0][0] = H::template direct<32, false>;
-      builder.row.direct[0][1] = H::template direct<32, true>;
-      builder.row.direct[1][0] = H::template direct<64, false>;
-      builder.row.direct[1][1] = H::template direct<64, true>;
+#ifdef WT_VOP_COMPACT
+      for (auto& handlers : builder.row.direct)
+        for (Handler& handler : handlers) handler = H::template direct<AskedForm>;
+#else
+      builder.row.direct[0][0] = H::template direct<KnownForm<32, false>>;
+      builder.row.direct[0][1] = H::template direct<KnownForm<32, true>>;
+      builder.row.direct[1][0] = H::template direct<KnownForm<64, false>>;
+      builder.row.direct[1][1] = H::template direct<KnownForm<64, true>>;
+#endif
     }
     ((builder.row.pack = std::max(builder.row.pack, S::kType.pack)), ...);
     builder.row.plain_signs = ((S::kType.role != Role::kRegister || kTakesSigns<S>)&&...);
