@@ -189,16 +189,16 @@ Value* op_brev(Ir& ir, Value* a, Value*, Value*&) {
 }
 
 // clang-format off
-#define WT_BOTH(name, build, scc)                                   \
+#define WT_SCALAR_BOTH(name, build, scc)                                   \
   row(Op::s_##name##_b32, build, 32, 32, 32, scc), row(Op::s_##name##_b64, build, 64, 64, 64, scc)
 #define WT_EXEC(name, build)                                                  \
   exec(Op::s_##name##_saveexec_b32, build, 32, Form::kSaveExec),              \
   exec(Op::s_##name##_saveexec_b64, build, 64, Form::kSaveExec)
-#define WT_COMPARE(name, predicate)                                                            \
+#define WT_SCALAR_COMPARE(name, predicate)                                                            \
   row(Op::s_cmp_##name, op_compare<CmpInst::predicate>, 0, 32, 32, Scc::kBuilt),               \
   constant(Op::s_cmpk_##name, op_compare<CmpInst::predicate>, 0, Scc::kBuilt)
 
-constexpr ScalarOp kRows[] = {
+constexpr ScalarOp kScalarRows[] = {
     row(Op::s_add_u32, op_add_u, 32, 32, 32, Scc::kBuilt), row(Op::s_sub_u32, op_sub_u, 32, 32, 32, Scc::kBuilt),
     row(Op::s_add_i32, op_add_i, 32, 32, 32, Scc::kBuilt), row(Op::s_sub_i32, op_sub_i, 32, 32, 32, Scc::kBuilt),
     reads_scc(row(Op::s_addc_u32, op_addc, 32, 32, 32, Scc::kBuilt)),
@@ -209,9 +209,9 @@ constexpr ScalarOp kRows[] = {
     row(Op::s_max_u32, op_pick<CmpInst::ICMP_UGT>, 32, 32, 32, Scc::kBuilt),
     reads_scc(row(Op::s_cselect_b32, op_cselect, 32, 32, 32, Scc::kKept)),
     reads_scc(row(Op::s_cselect_b64, op_cselect, 64, 64, 64, Scc::kKept)),
-    WT_BOTH(and, op_and, Scc::kNonZero), WT_BOTH(or, op_or, Scc::kNonZero), WT_BOTH(xor, op_xor, Scc::kNonZero),
-    WT_BOTH(andn2, op_andn2, Scc::kNonZero), WT_BOTH(orn2, op_orn2, Scc::kNonZero),
-    WT_BOTH(nand, op_nand, Scc::kNonZero), WT_BOTH(nor, op_nor, Scc::kNonZero), WT_BOTH(xnor, op_xnor, Scc::kNonZero),
+    WT_SCALAR_BOTH(and, op_and, Scc::kNonZero), WT_SCALAR_BOTH(or, op_or, Scc::kNonZero), WT_SCALAR_BOTH(xor, op_xor, Scc::kNonZero),
+    WT_SCALAR_BOTH(andn2, op_andn2, Scc::kNonZero), WT_SCALAR_BOTH(orn2, op_orn2, Scc::kNonZero),
+    WT_SCALAR_BOTH(nand, op_nand, Scc::kNonZero), WT_SCALAR_BOTH(nor, op_nor, Scc::kNonZero), WT_SCALAR_BOTH(xnor, op_xnor, Scc::kNonZero),
     row(Op::s_lshl_b32, op_lshl, 32, 32, 32, Scc::kNonZero), row(Op::s_lshl_b64, op_lshl, 64, 64, 32, Scc::kNonZero),
     row(Op::s_lshr_b32, op_lshr, 32, 32, 32, Scc::kNonZero), row(Op::s_lshr_b64, op_lshr, 64, 64, 32, Scc::kNonZero),
     row(Op::s_ashr_i32, op_ashr, 32, 32, 32, Scc::kNonZero), row(Op::s_ashr_i64, op_ashr, 64, 64, 32, Scc::kNonZero),
@@ -239,9 +239,9 @@ constexpr ScalarOp kRows[] = {
     constant(Op::s_movk_i32, op_second, 32, Scc::kKept), constant(Op::s_addk_i32, op_add_i, 32, Scc::kBuilt),
     reads_scc(constant(Op::s_cmovk_i32, op_cmovk, 32, Scc::kKept)),
     constant(Op::s_mulk_i32, op_mul, 32, Scc::kKept),
-    WT_COMPARE(eq_i32, ICMP_EQ), WT_COMPARE(eq_u32, ICMP_EQ), WT_COMPARE(lg_i32, ICMP_NE), WT_COMPARE(lg_u32, ICMP_NE),
-    WT_COMPARE(gt_i32, ICMP_SGT), WT_COMPARE(ge_i32, ICMP_SGE), WT_COMPARE(lt_i32, ICMP_SLT), WT_COMPARE(le_i32, ICMP_SLE),
-    WT_COMPARE(gt_u32, ICMP_UGT), WT_COMPARE(ge_u32, ICMP_UGE), WT_COMPARE(lt_u32, ICMP_ULT), WT_COMPARE(le_u32, ICMP_ULE),
+    WT_SCALAR_COMPARE(eq_i32, ICMP_EQ), WT_SCALAR_COMPARE(eq_u32, ICMP_EQ), WT_SCALAR_COMPARE(lg_i32, ICMP_NE), WT_SCALAR_COMPARE(lg_u32, ICMP_NE),
+    WT_SCALAR_COMPARE(gt_i32, ICMP_SGT), WT_SCALAR_COMPARE(ge_i32, ICMP_SGE), WT_SCALAR_COMPARE(lt_i32, ICMP_SLT), WT_SCALAR_COMPARE(le_i32, ICMP_SLE),
+    WT_SCALAR_COMPARE(gt_u32, ICMP_UGT), WT_SCALAR_COMPARE(ge_u32, ICMP_UGE), WT_SCALAR_COMPARE(lt_u32, ICMP_ULT), WT_SCALAR_COMPARE(le_u32, ICMP_ULE),
     row(Op::s_cmp_eq_u64, op_compare<CmpInst::ICMP_EQ>, 0, 64, 64, Scc::kBuilt),
     row(Op::s_cmp_lg_u64, op_compare<CmpInst::ICMP_NE>, 0, 64, 64, Scc::kBuilt),
     row(Op::s_bitcmp0_b32, op_bit_compare<false>, 0, 32, 32, Scc::kBuilt), row(Op::s_bitcmp1_b32, op_bit_compare<true>, 0, 32, 32, Scc::kBuilt),
@@ -254,9 +254,9 @@ constexpr ScalarOp kRows[] = {
 };
 // clang-format on
 
-constexpr auto kTable = [] {
-  std::array<ScalarOp, std::size(kRows)> table;
-  std::copy(std::begin(kRows), std::end(kRows), table.begin());
+constexpr auto kScalarTable = [] {
+  std::array<ScalarOp, std::size(kScalarRows)> table;
+  std::copy(std::begin(kScalarRows), std::end(kScalarRows), table.begin());
   std::sort(table.begin(), table.end(),
             [](const ScalarOp& a, const ScalarOp& b) { return a.op < b.op; });
   return table;
@@ -273,9 +273,9 @@ bool is_plain(const Operand& operand, uint8_t bits) {
 }  // namespace
 
 const ScalarOp* compiled_scalar_op(const isa::Inst& inst) {
-  const auto at = std::lower_bound(kTable.begin(), kTable.end(), inst.op,
+  const auto at = std::lower_bound(kScalarTable.begin(), kScalarTable.end(), inst.op,
                                    [](const ScalarOp& row, Op op) { return row.op < op; });
-  if (at == kTable.end() || at->op != inst.op) return nullptr;
+  if (at == kScalarTable.end() || at->op != inst.op) return nullptr;
   const ScalarOp& op = *at;
   if (op.result_bits != 0 &&
       (!inst.dst.is(OperandKind::kScalar) || !is_plain(inst.dst, op.result_bits)))
