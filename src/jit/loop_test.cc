@@ -187,6 +187,36 @@ TEST_P(Loop, LanesLeaveItOneByOne) {
               {100000, 9, 31, 32, 33, 40});
 }
 
+// Where a sum takes the place of its addend, one that is read again is loaded again; not once it was written.
+TEST_P(Loop, AddendsThatOperationsShare) {
+  const std::string text = R"(
+    s_mov_b32 s6, 0
+  loop:
+    v_fma_f32 v3, v3, v4, v5
+    v_fma_f32 v3, v3, v4, v5
+    v_fma_f32 v3, v3, v4, -v5
+    v_fma_f32 v3, v3, v4, |v5|
+    v_fma_f32 v3, v3, v3, v3
+    v_fma_f32 v3, v5, v4, v5
+    v_fma_f32 v3, v3, v4, v5
+    s_add_u32 s6, s6, 1
+    s_cmp_lt_u32 s6, 5
+    s_cbranch_scc1 loop
+    v_fma_f32 v6, v3, v4, v5
+    v_fma_f32 v7, v3, v6, v5
+    v_fma_f32 v5, v6, v7, v5
+    v_fma_f32 v8, v6, v7, v5
+    v_fma_f32 v9, v8, v7, v5
+    s_endpgm)";
+  expect_same(text, {100000, 9, 20});
+  expect_same(text, {100000, 9}, [](emu::Wave& wave) {
+    wave.s[isa::slot::kExecLo] = 0x0f0f'3355;
+    if (GetParam().wave64) wave.s[isa::slot::kExecLo + 1] = 0x8421'7ffe;
+    wave.vrow(5)[2] = 0x7f80'0001;  // a signalling NaN
+    wave.vrow(4)[9] = 0xffc1'2345;
+  });
+}
+
 TEST_P(Loop, HandlersInsideSeeEveryRound) {
   expect_same(R"(
     s_mov_b32 s6, 0

@@ -98,7 +98,10 @@ Host::Host(const char* processor) : machine_(std::make_unique<Machine>()) {
   const std::unique_ptr<llvm::MCSubtargetInfo> known(
       target->createMCSubtargetInfo(triple, cpu, features));
 #if defined(__aarch64__)
-  vectors_ = {.lanes = 4, .registers = 32, .has_halves = known->checkFeatures("+fullfp16")};
+  vectors_ = {.lanes = 4,
+              .registers = 32,
+              .has_halves = known->checkFeatures("+fullfp16"),
+              .overwrites_addend = true};
 #else
   for (const char* name : kNeededX86)
     if (!known->checkFeatures(std::string("+") + name))

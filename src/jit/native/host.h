@@ -16,9 +16,10 @@ namespace wavetap::jit {
 
 // How wide the host's vectors are.
 struct HostVectors {
-  unsigned lanes = 4;       // 32-bit elements of a register
-  unsigned registers = 32;  // of these
-  bool has_halves = false;  // arithmetic of halves
+  unsigned lanes = 4;              // 32-bit elements of a register
+  unsigned registers = 32;         // of these
+  bool has_halves = false;         // arithmetic of halves
+  bool overwrites_addend = false;  // a fused multiply-add has its result where the addend was
 };
 
 class Host {

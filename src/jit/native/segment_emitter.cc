@@ -162,7 +162,11 @@ unsigned SegmentEmitter::choose_lanes() const {
   const auto live = static_cast<unsigned>(results.size()) + 2;
   unsigned lanes = vectors_.lanes;
   if (memory_.is_empty()) {
-    for (unsigned per_row = 4; per_row > 1 && lanes == vectors_.lanes; per_row /= 2)
+    // Arithmetic of one instruction each holds nothing but operands and results.
+    const bool is_simple =
+        std::all_of(operations_.begin(), operations_.end(),
+                    [](const Operation& operation) { return operation.op->follows_nan_rule; });
+    for (unsigned per_row = is_simple ? 8 : 4; per_row > 1 && lanes == vectors_.lanes; per_row /= 2)
       if (live * per_row < vectors_.registers) lanes *= per_row;
   } else {
     lanes *= 4;  // what is decided for each load counts more than what is spilled

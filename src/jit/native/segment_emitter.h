@@ -159,7 +159,9 @@ class SegmentEmitter {
   void write_row(const Operation& operation, uint32_t reg, llvm::Value* bits, llvm::Value* number);
   llvm::Value* settled_bits(uint32_t reg);
   llvm::Value* are_ordered(llvm::Value* number);
+  llvm::LoadInst* load_row(uint32_t reg);
   llvm::Value* row_bits(uint32_t reg);
+  llvm::Value* addend_again(const Operation& operation, size_t k);
   llvm::Value* row_address(uint32_t reg);
   llvm::Value* read32(uint32_t reg, bool as_number);
   llvm::Value* read64(uint32_t reg, bool as_number);

@@ -94,13 +94,29 @@ Value* SegmentEmitter::row_address(uint32_t reg) {
   return ir_.CreateGEP(ir_.getInt32Ty(), values_.rows, index);
 }
 
+llvm::LoadInst* SegmentEmitter::load_row(uint32_t reg) {
+  return ir_.CreateAlignedLoad(lanes_.u32(), row_address(reg),
+                               llvm::Align(std::min(lanes_.lanes * 4, 64u)));
+}
+
 Value* SegmentEmitter::row_bits(uint32_t reg) {
   note_read(reg);
   Row& row = row_[reg];
-  if (row.bits == nullptr)
-    row.bits = ir_.CreateAlignedLoad(lanes_.u32(), row_address(reg),
-                                     llvm::Align(std::min(lanes_.lanes * 4, 64u)));
+  if (row.bits == nullptr) row.bits = load_row(reg);
   return row.bits;
+}
+
+// An addend that others have read already, loaded once more. Where the sum takes its place, it would be copied instead, by the
+// same units that multiply: with a*b+c and one c for all, half of what they do. Those that load are idle then.
+Value* SegmentEmitter::addend_again(const Operation& operation, size_t k) {
+  if (!vectors_.overwrites_addend || k != 2 || operation.scalar[k] != nullptr) return nullptr;
+  const isa::Operand& operand = source_operand(*operation.inst, k);
+  if (operation.inst->op != isa::Op::v_fma_f32 || operand.abs || operand.neg) return nullptr;
+  const Row& row = row_[operand.index];
+  if (!row.is_read || row.is_written) return nullptr;
+  llvm::LoadInst* again = load_row(operand.index);
+  again->setVolatile(true);  // or it would be found to be the same
+  return ir_.CreateBitCast(again, lanes_.f32());
 }
 
 void SegmentEmitter::settle(Row& row) {
@@ -232,6 +248,7 @@ Value* SegmentEmitter::source(const Operation& operation, size_t k) {
     return emit_lane_mask(ir_, ir_.CreateTrunc(shifted, ir_.getIntNTy(lanes_.lanes)));
   }
   if (type == Type::kF32x2) return packed_source(operation, k);
+  if (Value* again = addend_again(operation, k)) return again;
   if (Value* number = number_source(operation, k)) {
     if (is_old(type)) return number;
     if (operand.abs) number = ir_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, number);
