@@ -189,12 +189,12 @@ Value* op_brev(Ir& ir, Value* a, Value*, Value*&) {
 }
 
 // clang-format off
-#define WT_SCALAR_BOTH(name, build, scc)                                   \
+#define WT_SCALAR_BOTH(name, build, scc)                            \
   row(Op::s_##name##_b32, build, 32, 32, 32, scc), row(Op::s_##name##_b64, build, 64, 64, 64, scc)
 #define WT_EXEC(name, build)                                                  \
   exec(Op::s_##name##_saveexec_b32, build, 32, Form::kSaveExec),              \
   exec(Op::s_##name##_saveexec_b64, build, 64, Form::kSaveExec)
-#define WT_SCALAR_COMPARE(name, predicate)                                                            \
+#define WT_SCALAR_COMPARE(name, predicate)                                                     \
   row(Op::s_cmp_##name, op_compare<CmpInst::predicate>, 0, 32, 32, Scc::kBuilt),               \
   constant(Op::s_cmpk_##name, op_compare<CmpInst::predicate>, 0, Scc::kBuilt)
 
